@@ -22,7 +22,7 @@ from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
-QUICK, ENTRANCE = 5, {"host", "dense_host", "opened"}
+QUICK, ENTRANCE = 4, {"host", "dense_host", "opened"}
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 

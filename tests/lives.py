@@ -9,13 +9,15 @@ from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from amemorix.host.operations import MODULES
+
 __all__ = ["Life", "Tell"]
 
 Tell = Callable[[Any], None]
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    ["amemorix.host.kernel", "amemorix.host.operations", "amemorix.testing", "hypothesis", "pytest"]
-)
+OPERATIONS = sorted({f"amemorix.{module}" for modules in MODULES.values() for module in modules})
+FORKS.set_forkserver_preload(["amemorix.host.kernel", *OPERATIONS, "amemorix.testing", "hypothesis", "pytest"])
+HUNG_SECONDS = 240.0
 
 
 class Life:
@@ -29,6 +31,7 @@ class Life:
 
     def heard(self) -> Any:
         """What it tells next. Raises EOFError once it has ended, and AssertionError for what went wrong in it."""
+        assert self._ear.poll(HUNG_SECONDS), "it says nothing any more"
         told = self._ear.recv()
         if isinstance(told, AssertionError):
             raise told

@@ -13,7 +13,7 @@ __all__ = ["PERSONS", "SETTINGS", "batch", "live"]
 
 PERSONS, CHATS, BATCH, MOST = 12, 5, 10, 15
 SETTINGS: dict[str, Any] = {
-    "profile": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "items_per_section": 50, "max_history": 1000},
+    "profile": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "items_per_section": 50, "max_history": 1000}
 }
 WORDS = ("我喜欢{}号茶", "我讨厌{}号茶", "I love tea number {}", "我住在{}号楼", "I usually go to house {}", "哈哈{}")
 

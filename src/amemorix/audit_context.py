@@ -1,16 +1,20 @@
-"""Who is acting, for the audit log, and what they may do."""
+"""The context of a call: who acts, for the audit log, what they may do, and the trace that the call belongs to."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Sized
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
-__all__ = ["IN_PROCESS", "Act", "Grant", "acting", "acting_as", "entered_by", "front_door", "granted", "naming"]
+__all__ = [
+    "IN_PROCESS", "Act", "Grant", "acting", "acting_as", "carried", "entered_by", "front_door", "granted", "naming", "span",
+]  # fmt: skip
 
+F = TypeVar("F", bound=Callable[..., Any])
 MOST_LETTERS = 200
 """Of what a caller gave; more of it is only counted."""
 
@@ -18,6 +22,7 @@ IN_PROCESS = frozenset({"host", "cli"})
 """Front doors of the process that holds the memory."""
 _ACT: ContextVar[Act | None] = ContextVar("act", default=None)
 _DOOR: ContextVar[str] = ContextVar("door", default="host")
+_NOTHING = nullcontext()
 _GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
 
 
@@ -57,7 +62,12 @@ class Act:
         What was given stands there as JSON, so that a purge finds whole names in it.
         """
         self.named.update({what: value for what, value in known.items() if value})
-        self.named.update({what: _written(value) for what, value in (given or {}).items() if value})
+        for what, value in (given or {}).items():
+            if value:
+                text = json.dumps(value, ensure_ascii=False)
+                if len(text) > MOST_LETTERS:
+                    text = str(len(value)) if isinstance(value, Sized) and not isinstance(value, str) else "(long)"
+                self.named[what] = text
 
 
 def acting() -> Act | None:
@@ -68,19 +78,7 @@ def acting() -> Act | None:
 
 def naming() -> Callable[..., None]:
     """What tells the act under way here, from any thread, what it works on; nothing where nobody acts."""
-    act = acting()
-    return _unnamed if act is None else act.name
-
-
-def _unnamed(given: dict[str, Any] | None = None, **known: str) -> None:
-    """Nobody acts."""
-
-
-def _written(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    if len(text) <= MOST_LETTERS:
-        return text
-    return str(len(value)) if isinstance(value, Sized) and not isinstance(value, str) else "(long)"
+    return (acting() or Act("", "", "", "", 0.0)).name
 
 
 @contextmanager
@@ -113,3 +111,23 @@ def entered_by(door: str, grant: Grant | None = None) -> Generator[None]:
     finally:
         _DOOR.reset(token)
         _GRANT.reset(granting)
+
+
+def span(name: str, **attributes: str | int | float | bool) -> AbstractContextManager[Any]:
+    """An OpenTelemetry span of the provider that the process has set up; one that records nothing if it has none."""
+    tracer = _tracer()
+    return _NOTHING if tracer is None else tracer.start_as_current_span(name, attributes=attributes)
+
+
+def carried(function: F) -> F:
+    """The same function, whose spans on another thread belong to the one that is open here."""
+    return function if _tracer() is None else partial(copy_context().run, function)  # type: ignore[return-value]
+
+
+@cache
+def _tracer() -> Any | None:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace.get_tracer("amemorix")

@@ -10,10 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from .language.normalise import clean_text
 from .ops import ScopedRequest
 
-__all__ = [
-    "AskingRequest", "ChatRequest", "Count", "LARGEST_NUMBER", "LONGEST_FILE_NAME", "LONGEST_PATH",
-    "MAX_QUERY_CHARS", "Name", "PathInput", "RequiredName", "TimeInput",
-]  # fmt: skip
+__all__ = ["AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "Name", "PathInput", "RequiredName", "TimeInput"]
 
 MAX_QUERY_CHARS = 10_000
 LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -9,9 +10,11 @@ from pydantic import BeforeValidator, Field
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "KINDS", "LETTERS", "OPERATION_PREFIX", "OperationId", "episode_key", "fact_key", "operation_key",
-    "paragraph_key", "row_key",
+    "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
+    "paragraph_key", "row_key", "row_number",
 ]  # fmt: skip
+
+HIGHEST = 2**62
 
 
 def paragraph_key(row: int) -> str:
@@ -29,7 +32,6 @@ def fact_key(row: int) -> str:
     return f"f{row}"
 
 
-OPERATION_PREFIX = "d"
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
 _OPERATION = lazy_regex(r"d?([0-9]{1,18})")
@@ -37,7 +39,7 @@ _OPERATION = lazy_regex(r"d?([0-9]{1,18})")
 
 def operation_key(row: int) -> str:
     """The public id of a deletion."""
-    return f"{OPERATION_PREFIX}{row}"
+    return f"d{row}"
 
 
 def _operation(value: Any) -> Any:
@@ -54,3 +56,10 @@ OperationId = Annotated[int, BeforeValidator(_operation), Field(json_schema_extr
 def row_key(kind: str, row: int) -> str:
     """The public id of a row: `p12`."""
     return f"{LETTERS.get(kind, '')}{row}"
+
+
+def row_number(said: str, letter: str, *, bare: bool = True) -> int | None:
+    """The number of an id such as `r12`, or of bare digits; None for anything else."""
+    found = re.fullmatch(rf"{letter}{'?' if bare else ''}([0-9]{{1,19}})", said.strip(), re.IGNORECASE | re.ASCII)
+    number = int(found.group(1)) if found else 0
+    return number if 0 < number < HIGHEST else None

@@ -17,7 +17,7 @@ from .errors import InvalidRequest, UnknownComponent
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "CHAT_KEYS", "LONGEST_NAME", "Effect", "Operation", "Operations", "Request", "Response", "Role",
+    "CHAT_KEYS", "LONGEST_NAME", "Effect", "NoArguments", "Operation", "Operations", "Request", "Response", "Role",
     "ScopedRequest", "ScopedResponse", "did_you_mean", "sorted_keys", "unknown_arguments",
 ]  # fmt: skip
 
@@ -63,6 +63,10 @@ class Request(BaseModel):
             choices = getattr(alias, "choices", [alias] if alias else [])
             names.update(choice for choice in choices if isinstance(choice, str))
         return names
+
+
+class NoArguments(Request):
+    """No arguments."""
 
 
 class Response(BaseModel):

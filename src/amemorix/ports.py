@@ -10,10 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CODE_SCALE", "ChatInfo", "ChatModel", "Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores",
-    "TokenEmbedder",
-]  # fmt: skip
+__all__ = ["CODE_SCALE", "ChatInfo", "ChatModel", "Embedder", "EmbedderInfo", "Encoded", "Index", "TokenEmbedder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,60 +131,3 @@ class Index(Protocol):
         ...
 
     def __len__(self) -> int: ...
-
-
-@dataclass(slots=True)
-class SparseScores:
-    """BM25 of three levels for every scored document, in reading order (scope, session, position, id)."""
-
-    ids: NDArray[np.int64]
-    paragraph: NDArray[np.float32]
-    window: NDArray[np.float32]
-    session: NDArray[np.float32]
-    coverage: NDArray[np.float32]
-    """Share (0..1) of the query's idf mass that the paragraph itself contains."""
-    window_coverage: NDArray[np.float32]
-    """The same for the paragraph with its neighbours."""
-    previous: NDArray[np.int64]
-    """Index into `ids` of the paragraph before it in its session, or -1."""
-    complete: bool = False
-    """True if `ids` are all the documents of the scopes (those allowed), whether they match or not."""
-    _order: NDArray[np.intp] | None = None
-
-    @classmethod
-    def none(cls) -> SparseScores:
-        """Of no document."""
-        ids, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-        return cls(ids, scores, scores, scores, scores, scores, ids)
-
-    def places(self, wanted: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Where each wanted id stands in `ids`, -1 if it does not."""
-        if not len(self.ids):
-            return np.full(len(wanted), -1, np.intp)
-        if self._order is None:
-            self._order = np.argsort(self.ids, kind="stable")
-        at = np.minimum(np.searchsorted(self.ids, wanted, sorter=self._order), len(self.ids) - 1)
-        found = self._order[at]
-        return np.where(self.ids[found] == wanted, found, -1)
-
-
-class SparseIndex(Index, Protocol):
-    """A lexical index over term blobs."""
-
-    def search(
-        self,
-        terms: NDArray[np.uint32],
-        *,
-        scopes: Sequence[int] | None = None,
-        allow: NDArray[np.int64] | None = None,
-        hidden: NDArray[np.int64] | None = None,
-        limit: int = 100,
-    ) -> SparseScores:
-        """Score documents for the query's distinct term hashes.
-
-        `scopes` restricts to those scope ids (an empty sequence allows nothing), `allow` to sorted paragraph ids (an
-        empty array allows nothing). A set of scopes that is small enough is scanned whole with its own document
-        frequencies, so that nothing outside it can influence a score; otherwise the whole sessions of the `limit` best
-        paragraphs are scored. Sorted ids in `hidden` count as not stored: they are in no window and in no session.
-        """
-        ...

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Configure", "Reload", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
+__all__ = ["Configure", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
 
 
 class Takeover(Protocol):

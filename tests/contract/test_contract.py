@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
+import amemorix
 from amemorix import generated
-from amemorix.host.operations import OPERATIONS
+from amemorix.errors import UnknownComponent
+from amemorix.host.operations import MODULES, OPERATIONS
+from amemorix.ops import Operations
 
 KEPT: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data").joinpath("contract_0_1_0.json").read_text("utf-8")
@@ -54,3 +59,35 @@ def test_a_component_still_goes_by_its_older_name() -> None:
 def test_every_setting_is_there() -> None:
     schema = json.loads(generated.generated_files()["schemas/config_schema.json"])
     assert sorted(set(KEPT["settings"]) - fields(schema)) == []
+
+
+def test_an_action_may_be_written_in_capitals_and_with_spaces_around() -> None:
+    assert OPERATIONS.resolve("memory_source_admin", {"action": " LIST "})[0].action == "list"
+
+
+def test_what_is_not_there_is_told_with_what_is() -> None:
+    with pytest.raises(UnknownComponent) as wrong:
+        OPERATIONS.resolve("memory_fuzzy_admin", {})
+    assert wrong.value.details["known"] == OPERATIONS.components()
+    with pytest.raises(UnknownComponent) as wrong:
+        OPERATIONS.resolve("memory_fuzzy_modify_admin", {"action": "undo"})
+    assert wrong.value.details["allowed"] == OPERATIONS.actions("memory_correction_admin")
+
+
+def test_each_operation_is_named_once_and_says_what_it_does() -> None:
+    names = [op.name for op in OPERATIONS]
+    assert len(names) == len(set(names))
+    for op in OPERATIONS:
+        assert op.summary.endswith("."), op.name
+        assert op.response().warnings == []
+        assert not set(op.aliases) & {other.action for other in OPERATIONS if other.component == op.component}
+    assert not set(OPERATIONS.older_names) & set(OPERATIONS.components())
+
+
+def test_every_component_is_where_the_table_looks_for_it() -> None:
+    found: dict[str, set[str]] = {}
+    for info in walk_packages(amemorix.__path__, "amemorix."):
+        table = getattr(import_module(info.name), "ops", None)
+        for component in table.components() if isinstance(table, Operations) else ():
+            found.setdefault(component, set()).add(info.name.removeprefix("amemorix."))
+    assert {component: set(modules) for component, modules in MODULES.items()} == found

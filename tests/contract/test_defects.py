@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -305,50 +301,3 @@ async def test_16_sizes_are_bounded(host: AMemorixHostService) -> None:
     turns = [{"text": "k"}] * 5_001
     await refused(host, "ingest_messages", {"chat_id": "c", "messages": turns}, "messages")
     await found(host, "kite " * 2_000)
-
-
-async def test_17_after_stopping_nothing_starts_again(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        await told(host, "kite")
-    for component in ("search_memory", "ingest_text", "memory_stats"):
-        args = {"query": "kite", "external_id": "x", "source_type": "n", "text": "lamp"}
-        result = await host.invoke(component, args)
-        assert (result["success"], result["error_code"]) == (False, "not_ready")
-        assert "start()" in result["error"]
-    assert host.state == "stopped"
-
-    await host.start()
-    assert await contents(host, "kite") == ["kite"]
-    await host.stop()
-
-
-def test_17b_importing_the_kernel_loads_no_model_and_writes_no_file(tmp_path: Path) -> None:
-    script = (
-        "import sys, threading\n"
-        "from amemorix.host.kernel import SDKMemoryKernel\n"
-        "heavy = {'onnxruntime', 'tokenizers', 'uvicorn', 'starlette', 'networkx', 'typer', 'torch'} & set(sys.modules)\n"
-        "print(sorted(heavy), threading.active_count())\n"
-    )
-    environ = {**os.environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert done.stdout.strip() == "[] 1"
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_of_many_calls_at_once_none_is_lost(dense_host: AMemorixHostService) -> None:
-    """Forty writers and readers together: every acknowledged text is found."""
-
-    async def write(n: int) -> None:
-        await told(dense_host, f"the kite number{n}", external_id=f"n{n}", chat_id="c")
-        assert (await contents(dense_host, f"number{n}", chat_id="c"))[:1] == [f"the kite number{n}"]
-
-    await asyncio.gather(*(write(n) for n in range(40)))
-    assert (await stats(dense_host))["paragraphs"] == 40

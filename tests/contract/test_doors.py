@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -241,16 +239,3 @@ def test_what_is_wrong_is_said(
 def test_the_outline_says_what_each_command_says(name: str) -> None:
     text = " ".join(run(name, "--help").output.split())
     assert COMMANDS[name][1] in text
-
-
-def test_help_imports_neither_the_memory_nor_what_reads_a_configuration() -> None:
-
-    code = (
-        "import sys; from amemorix.frontends.cli.main import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        "print([name for name in ('numpy', 'pydantic', 'starlette', 'amemorix.host.kernel') if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stderr.strip() == "[]"
-    assert "serve" in done.stdout

@@ -111,6 +111,11 @@ def test_openapi_refers_only_to_what_it_defines() -> None:
     assert all(resolve(document, reference) for reference in references(document))
 
 
+def test_each_model_of_openapi_has_a_name_of_its_own() -> None:
+    """Two of one name would be told apart by the names of their modules, or by `-Input` and `-Output`."""
+    assert not [name for name in openapi_document()["components"]["schemas"] if "__" in name or "-" in name]
+
+
 def test_openapi_names_each_operation_once() -> None:
     names = [entry["operationId"] for path in openapi_document()["paths"].values() for entry in path.values()]
     assert len(names) == len(set(names))

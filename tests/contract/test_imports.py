@@ -1,15 +1,19 @@
-"""What importing the package, opening a memory and asking a daemon load."""
+"""What importing the package, opening a memory and asking a daemon load, and that the base install does without the extras."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+from amemorix.extras import EXTRAS
 from amemorix.testing import scratch_config
 from daemon_process import daemon, environment
 
@@ -29,19 +33,31 @@ import asyncio, sys
 from amemorix import AMemorixHostService
 async def main():
     async with AMemorixHostService(sys.argv[1], watch=False) as host:
-        told = {"external_id": "a", "source_type": "note", "text": "Anna lives in Hangzhou.", "chat_id": "c"}
+        told = {"external_id": "a", "source_type": "note", "text": sys.argv[2], "chat_id": "c"}
         assert (await host.invoke("ingest_text", told))["success"]
-        assert (await host.invoke("search_memory", {"query": "Where does Anna live?", "chat_id": "c"}))["hits"]
+        assert (await host.invoke("search_memory", {"query": sys.argv[3], "chat_id": "c"}))["hits"]
+        if len(sys.argv) > 4:
+            await host.settle()
+            assert (await host.invoke("memory_graph_admin", {"action": "get_graph", "chat_id": "c"}))["success"]
 asyncio.run(main())
 """
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({[m for ms in EXTRAS.values() for m in ms]!r}))\n"
+"""What makes a process as if only the base was installed."""
+BASE_COMMAND = f"{WITHOUT}from amemorix.frontends.cli.main import main; main()"
+
+
+def process(code: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, encoding="utf-8", timeout=120,
+        env=environment(env),
+    )  # fmt: skip
 
 
 def loaded(code: str, *args: str) -> set[str]:
     """The modules that a process had loaded in the end."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, encoding="utf-8", timeout=120,
-        env=environment(),
-    )  # fmt: skip
+    done = process(code, *args)
     assert done.returncode == 0, done.stdout + done.stderr
     return set(done.stderr.rpartition("MODULES ")[2].split())
 
@@ -70,7 +86,10 @@ def test_the_public_names_load_what_they_are_made_of() -> None:
 
 def test_a_memory_loads_what_it_uses(tmp_path: Path) -> None:
     path = scratch_config(tmp_path, {"embedding.provider": "none"})
-    assert loaded(f"{OPEN_AND_ASK}\n{MODULES}", str(path)) & ON_USE == set()
+    assert (
+        loaded(f"{OPEN_AND_ASK}\n{MODULES}", str(path), "Anna lives in Hangzhou.", "Where does Anna live?") & ON_USE
+        == set()
+    )
 
 
 def test_importing_compiles_no_pattern_but_those_of_every_text() -> None:
@@ -116,10 +135,7 @@ def test_a_daemon_is_asked_though_its_configuration_was_broken_since(config: Pat
     text = config.read_text("utf-8")
     try:
         config.write_text(f"{text}\n[nonsense]\nx = 1\n", "utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", "from amemorix.frontends.cli.main import main; main()", "invoke", "memory_stats", "-c", str(config)],
-            capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment(),
-        )  # fmt: skip
+        done = process(COMMAND, "invoke", "memory_stats", "-c", str(config))
     finally:
         config.write_text(text, "utf-8")
     assert json.loads(done.stdout)["success"], done.stderr
@@ -128,3 +144,41 @@ def test_a_daemon_is_asked_though_its_configuration_was_broken_since(config: Pat
 @pytest.mark.parametrize("command", [["--version"], ["--help"]], ids=" ".join)
 def test_help_and_version_load_no_memory(command: Sequence[str]) -> None:
     assert loaded(COMMAND, *command) & (KERNEL | HEAVY | {"httpx"}) == set()
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~; ]", one)[0].lower().replace("_", "-") for one in requirements}
+
+
+def test_each_module_comes_with_its_extra_alone() -> None:
+    packages = packages_distributions()
+    for extra, modules in EXTRAS.items():
+        wanted = names(PROJECT["optional-dependencies"][extra])
+        assert names([packages[module][0] for module in modules]) == wanted
+        assert not wanted & names(PROJECT["dependencies"])
+
+
+def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    done = process(WITHOUT + OPEN_AND_ASK, str(config), "安娜住在杭州。", "安娜住在哪里？", "and draw")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.local_model
+def test_a_model_that_cannot_run_is_a_notice(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "auto"})
+    done = process(BASE_COMMAND, "invoke", "memory_stats", "-c", str(config))
+    answer = json.loads(done.stdout)
+    assert answer["embedding"]["state"] == "off"
+    assert "pip install 'amemorix[local]'" in answer["notice"]
+
+
+@pytest.mark.parametrize("command", [["serve"], ["models", "install"]], ids=" ".join)
+def test_a_command_names_the_extra_that_it_needs(command: list[str], tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    options = ["-c", str(config)] if command == ["serve"] else []
+    done = process(BASE_COMMAND, *command, *options, AMEMORIX_CACHE=str(tmp_path / "models"))
+    extra = {"serve": "server", "models": "convert"}[command[0]]
+    assert done.returncode == 1
+    assert f"pip install 'amemorix[{extra}]'" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr

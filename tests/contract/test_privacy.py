@@ -10,7 +10,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig
 from amemorix.testing import memory_host, pause_background
-from entrance import contents, said, told
+from entrance import contents, told
 
 
 async def say(host: AMemorixHostService, chat: str, text: str, **turn: Any) -> dict[str, Any]:
@@ -88,13 +88,6 @@ async def test_a_blank_entry_of_a_list_of_chats_is_refused(tmp_path: Path, setti
     async with memory_host(tmp_path) as host:
         with pytest.raises(InvalidConfig, match=setting):
             await host.update_config({setting: value})
-
-
-@pytest.mark.parametrize("key", ["chat", "chatid", "chat_ids", "session_id", "person", "group", "user"])
-async def test_a_misspelt_scope_is_refused_and_not_passed_over(host: AMemorixHostService, key: str) -> None:
-    await said(host, "mine", ("Ada", "The code of the safe is 4711."))
-    result = await host.invoke("search_memory", {"query": "code of the safe", key: "another"})
-    assert (result["success"], result["details"]["field"]) == (False, key)
 
 
 async def test_a_destructive_call_knows_every_argument(host: AMemorixHostService) -> None:

@@ -34,22 +34,13 @@ async def owners(host: AMemorixHostService, mode: str = "search", **args: str) -
     return {line.split(" of ")[1] for text in answer for line in text.splitlines() if " of " in line}
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_chat_sees_itself_and_the_global(chats: AMemorixHostService, mode: str) -> None:
-    assert await owners(chats, mode, chat_id="a") == {"a", "everyone"}
-    assert await owners(chats, mode, chat_id="b") == {"b", "everyone"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_chat_that_nobody_knows_sees_the_global_alone(chats: AMemorixHostService, mode: str) -> None:
-    assert await owners(chats, mode, chat_id="nowhere") == {"everyone"}
-    assert await owners(chats, mode, group_id="nowhere") == {"everyone"}
-    assert await owners(chats, mode, user_id="nobody") == {"everyone"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_call_for_nobody_sees_all(chats: AMemorixHostService, mode: str) -> None:
-    assert await owners(chats, mode) == {"a", "b", "eve", "everyone"}
+async def test_a_chat_sees_itself_and_the_global_and_a_call_for_nobody_sees_all(chats: AMemorixHostService) -> None:
+    for mode in MODES:
+        assert await owners(chats, mode, chat_id="a") == {"a", "everyone"}, mode
+        assert await owners(chats, mode, chat_id="b") == {"b", "everyone"}, mode
+        for nowhere in ({"chat_id": "nowhere"}, {"group_id": "nowhere"}, {"user_id": "nobody"}):
+            assert await owners(chats, mode, **nowhere) == {"everyone"}, (mode, nowhere)
+        assert await owners(chats, mode) == {"a", "b", "eve", "everyone"}, mode
 
 
 async def test_a_group_stands_for_its_chats_and_a_user_for_the_private_one(chats: AMemorixHostService) -> None:
@@ -114,26 +105,21 @@ async def test_sources_of_one_name_in_two_chats_are_two(host: AMemorixHostServic
     assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
 
 
-SHARED = [
-    ["a", "b"],
-    ["stream:a", "stream:b"],
-    ["group:g1", "group:g2"],
-    ["a", "group:g2"],
-]
+SHARED = [["a", "b"], ["stream:a", "stream:b"], ["group:g1", "group:g2"], ["a", "group:g2"]]
 
 
 @pytest.mark.parametrize("targets", SHARED, ids=str)
-@pytest.mark.parametrize("mode", MODES)
-async def test_chats_of_a_shared_group_see_each_other(tmp_path: Path, targets: list[str], mode: str) -> None:
+async def test_chats_of_a_shared_group_see_each_other(tmp_path: Path, targets: list[str]) -> None:
     async with memory_host(tmp_path, shared_memory_groups=[{"targets": targets}]) as host:
         await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
         await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
         await said(host, "c", ("Cy", "the kite of c", 3000), group_id="g3")
         await host.settle(120)
 
-        assert await owners(host, mode, chat_id="a") == {"a", "b"}
-        assert await owners(host, mode, chat_id="b") == {"a", "b"}
-        assert await owners(host, mode, chat_id="c") == {"c"}
+        for mode in MODES:
+            assert await owners(host, mode, chat_id="a") == {"a", "b"}, mode
+            assert await owners(host, mode, chat_id="b") == {"a", "b"}, mode
+            assert await owners(host, mode, chat_id="c") == {"c"}, mode
 
 
 async def test_a_private_chat_can_be_shared_with_a_group(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ SPELLINGS = (
     "chat-id", "chat id", "chat", "chatroom", "chat_room_id", "chat_name", "tenant", "tenant_id", "stream_id", "chat_stream_id",
     "server_id", "workspace", "team_id", "dialog_id", "peer_id", "GROUP_ID", "groupId", "userId", "USER_ID", "uid", "user_name",
     "owner_id", "account_id", "personId", "app_id", "run_id", "bot_id", "scope_id", "current_chat_id", "target_group", "from_user_id",
-    "ｃhat_id", "chat_id\u200b", "\u0441hat_id", "群号", "会话id", "filters", "where",
+    "chatid", "chat_ids", "person", "group", "user", "ｃhat_id", "chat_id\u200b", "\u0441hat_id", "群号", "会话id", "filters", "where",
 )  # fmt: skip
 SCOPED = [op for op in OPERATIONS if op.is_scoped]
 """Operations that read for a chat, or for everybody."""
@@ -242,28 +242,8 @@ def look_alikes() -> list[str]:
     """Chat ids that a careless comparison takes for each other."""
     base = "Chat-1"
     signs = [
-        "",
-        " x",
-        "/",
-        ".",
-        ":",
-        "%",
-        "_",
-        "*",
-        "\\",
-        "'",
-        '"',
-        ";--",
-        "?",
-        "#",
-        "0",
-        "-",
-        "\u00e9",
-        "e\u0301",
-        "\u0430",
-        "ß",
-        "ss",
-    ]
+        "", " x", "/", ".", ":", "%", "_", "*", "\\", "'", '"', ";--", "?", "#", "0", "-", "\u00e9", "e\u0301", "\u0430", "ß", "ss",
+    ]  # fmt: skip
     found = [base + sign for sign in signs] + [sign + base for sign in signs if sign.strip()]
     return list(
         dict.fromkeys([*found, base.lower(), base.upper(), "1", "01", "10", "chat", "group:Chat-1", "private:Chat-1"])

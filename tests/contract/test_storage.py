@@ -196,26 +196,6 @@ def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    Database(path).close()
-    with sqlite3.connect(path) as db:
-        db.execute("pragma user_version = 99")
-    db.close()
-    before = path.read_bytes()
-    with pytest.raises(StorageFailure, match=r"99.*Upgrade"):
-        Database(path)
-    assert path.read_bytes() == before
-
-
-def test_what_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    path.write_bytes(b"this is a diary and no database" * 500)
-    with pytest.raises(StorageFailure):
-        Database(path)
-    assert path.read_bytes() == b"this is a diary and no database" * 500
-
-
 def test_the_schema_refuses_bad_rows(database: Database) -> None:
     source = "insert into sources (id, name, chat, source_type, created_at) values (1, 's', 0, 't', 0)"
     bad = [
@@ -299,3 +279,32 @@ def test_no_statement_reads_a_large_table_from_end_to_end(database: Database) ->
         scans = [step for step in plan if step.startswith("SCAN") and "INDEX" not in step]
         found += [f"{name}: {step}" for step in scans if tables.get(step.split()[1], step.split()[1]) in BIG]
     assert found == []
+
+
+# statements that are run on databases of other programs
+
+
+WHO = (
+    "store/read_only_database.py", "store/temp_lookup.py", "importing/readers/amemorix_directory.py",
+    "importing/readers/maibot.py",
+)  # fmt: skip
+
+
+def test_every_foreign_statement_is_used_and_every_one_that_is_asked_for_exists() -> None:
+    code = "\n".join((PACKAGE / name).read_text("utf-8") for name in WHO)
+    words = set(re.findall(r'"(\w+)"', code))
+    asked = set(re.findall(r'(?:rows|last|prepare|_grouped)\(\s*"(\w+)"|_statements\["(\w+)"\]', code))
+    assert sorted(set(queries(FOREIGN)) - words) == []
+    assert sorted({name for pair in asked for name in pair if name} - set(queries(FOREIGN))) == []
+
+
+def test_none_changes_a_table_of_the_other_program() -> None:
+    """Only what is made in the connection's own temporary store is ever written."""
+    own = {"evidence", "paragraph_entities", "external_memory_refs", "repeated", "kept"}
+    for name, sql in queries(FOREIGN).items():
+        first = sql.split()[0].lower()
+        assert first in ("select", "create", "insert", "update"), name
+        if first == "create" and not name.startswith("scratch"):
+            assert re.match(r"create temp table|create index temp\.", sql), name
+        if written := re.match(r"(?:insert(?: or ignore)? into|update) (\w+)", sql):
+            assert written[1] in own, name

@@ -97,17 +97,6 @@ def test_stop_after_a_loop_that_was_closed_with_all_that_ran_in_it(tmp_path: Pat
     assert_free(tmp_path)
 
 
-def test_a_memory_is_started_anew_after_stop(host: AMemorixHostService) -> None:
-    async def used() -> dict[str, Any]:
-        await host.start()
-        return await host.invoke("ingest_text", NOTE)
-
-    assert run(used())["success"]
-    run(host.stop())
-    assert run(used())["reason"] == "exists"
-    run(host.stop())
-
-
 @pytest.fixture
 def elsewhere() -> Iterator[asyncio.AbstractEventLoop]:
     """A loop that runs on another thread."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import sqlite3
@@ -10,11 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from import_entrance import jsonl, turn
-from import_life import live
-from lives import Life
+from amemorix.testing import memory_host
+from import_entrance import admin, jsonl, turn
+from lives import Life, Tell
 
 ROWS, CHUNK = 300, 7
+
+
+async def live(tell: Tell, folder: Path, file: Path, chunk: int) -> None:
+    """Begin the import, or go on with it; the records stored are told whenever there are more."""
+    settings = {"roots": [str(file.parent)], "chunk_records": chunk, "idle_share": 1}
+    async with memory_host(folder, imports=settings) as host:
+        tasks = (await admin(host, "list"))["items"]
+        if not tasks:
+            await admin(host, "create_raw_scan", path=str(file), chat_id="c")
+        told = -1
+        while True:
+            task = (await admin(host, "get", task_id="i1"))["task"]
+            if task["records"] != told:
+                told = task["records"]
+                tell(told)
+            if task["status"] not in ("queued", "preparing", "running"):
+                tell(task["status"])
+                return
+            await asyncio.sleep(0.001)
 
 
 def made(folder: Path, name: str) -> Path:

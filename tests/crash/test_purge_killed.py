@@ -12,15 +12,35 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.forgetting import purge_worker as erasing
-from amemorix.testing import memory_host
-from entrance import rows, told
+from amemorix.forgetting import purge
+from amemorix.testing import HashEmbedder, memory_host
+from entrance import data_of, rows, told
 from import_entrance import staged_file
-from lives import Life
-from purge_life import live
-from test_purge import admin, left
+from lives import Life, Tell
+from test_purge import ADMIN, admin, backed_up, fill, left
 
 SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
+
+
+async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
+    """`fill`, `purge`, or `finish`, and tell of each thing that is reached."""
+    purge.STEP = 4
+    async with memory_host(folder, embed=HashEmbedder(32)) as host:
+        if what == "fill":
+            gone = await fill(host, random.Random(seed), "away", 60)
+            stays = await fill(host, random.Random(-seed), "here", 30)
+            await host.settle(120)
+            await host.invoke("memory_runtime_admin", {"action": "save"})
+            backed_up(host, data_of(host) / "memory.before-migration")
+            await admin(host, "execute", mode="chat", selector="away")
+            tell({"gone": gone, "stays": stays})
+            return
+        tell("ready")
+        if what == "finish":
+            await host.settle(120)
+        await host.invoke(ADMIN, {"action": "purge", "operation_id": "d1"})
+        shown = await admin(host, "get_operation", operation_id="d1")
+        tell(shown["operation"])
 
 
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
@@ -48,7 +68,7 @@ def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int
 async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
     staged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasing, "STEP", 1)
+    monkeypatch.setattr(purge, "STEP", 1)
     begun = "select id from delete_operations where receipt like '%\"paragraphs\": 1%'"
     async with memory_host(tmp_path) as host:
         for n in range(60):

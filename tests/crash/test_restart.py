@@ -16,7 +16,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import NotReady
-from amemorix.indexes.vectors import embedding, generations
+from amemorix.indexes.vectors import embedding
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, scratch_config
 from entrance import change, data_of, rows
 from pace import until
@@ -232,7 +232,7 @@ async def half_dropped(host: AMemorixHostService) -> None:
 
 async def test_vectors_of_a_model_that_comes_back_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if the memory ended while they were being dropped."""
-    monkeypatch.setattr(generations, "DROP_STEP", 10)
+    monkeypatch.setattr(embedding, "DROP_STEP", 10)
     monkeypatch.setattr(embedding, "NOTE_EVERY", 100)
     settings = {"embedding": {"model_name": "first", "keep_generations": 0}}
     async with memory_host(tmp_path, embed=HashEmbedder(16), **settings) as host:

@@ -77,7 +77,7 @@ async def test_disk_vectors_and_failed_work_are_shown(web: httpx.AsyncClient, ho
     assert before["amemorix_disk_free_bytes"] > 0
     assert before['amemorix_derive_tasks_failed{kind="episodes"}'] == 0
     await pause_background(host)
-    change(host, "update derive_tasks set status = 'failed' where kind = 'episodes'")
+    change(host, "update tasks set status = 'failed' where kind = 'episodes'")
     await host.invoke("ingest_text", {"external_id": "2", "source_type": "note", "text": "Mia keeps bees."})
     after = await values(web)
     assert after['amemorix_derive_tasks_failed{kind="episodes"}'] > 0

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from amemorix.frontends.logs import JsonLines
+from amemorix.frontends.cli.main import JsonLines
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import said
@@ -104,7 +104,7 @@ def test_a_line_of_json_holds_what_was_said_and_the_traceback() -> None:
 
 def test_the_command_line_writes_json_when_asked() -> None:
     code = (
-        "import logging; from amemorix.frontends.logs import write_logs; write_logs('json', debug=False);"
+        "import logging; from amemorix.frontends.cli.main import options; options(log_format='json');"
         "logging.getLogger('a').warning('said'); logging.getLogger('a').info('not said')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -142,7 +142,7 @@ async def test_a_call_that_fails_is_a_span_with_an_error(opened: Open, spans: In
 def test_without_opentelemetry_everything_goes_on() -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None;"
-        "from amemorix.tracing import carried, span\n"
+        "from amemorix.audit_context import carried, span\n"
         "with span('x', a=1): print(carried(lambda: 'well')())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,9 +16,9 @@ from amemorix.clock import FrozenClock
 from amemorix.errors import ChatUnavailable
 from amemorix.frontends.http.app import create_app
 from amemorix.ports import ChatInfo
-from amemorix.testing import ScriptedChat, memory_host, scratch_config
-from chat_endpoint import ChatEndpoint, chat_endpoint, said
+from amemorix.testing import ScriptedChat, memory_host
 from conftest import Open
+from endpoint import ChatEndpoint, chat_endpoint, said
 from pace import until
 
 KEY = "sk-very-secret"
@@ -206,14 +206,6 @@ async def test_the_hosts_own_model_is_never_closed(tmp_path: Path) -> None:
         await host.update_config({"chat.timeout_seconds": 5.0})
         await asyncio.sleep(0.1)
     assert not foreign.closed
-
-
-async def test_a_function_can_be_given_to_the_host_service(tmp_path: Path) -> None:
-    path = scratch_config(tmp_path, {"embedding": {"provider": "none"}})
-    host = AMemorixHostService(path, chat=lambda messages: '{"name": "林澈"}', watch=False)
-    async with host:
-        assert await ask(host) == {"name": "林澈"}
-        assert (await state(host))["provider"] == "host"
 
 
 async def test_a_model_that_cannot_be_made_leaves_the_memory_as_it_is(host: AMemorixHostService) -> None:

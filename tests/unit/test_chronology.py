@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.indexes.name_directory import NameDirectory, PersonRow
 from amemorix.language.times import Span
-from amemorix.search.chronology import MOST_RIVALS, anchor_span, anchored, ordered
+from amemorix.search.chronology import anchor_span, anchored, ordered
 from amemorix.search.fusion import Fused
 from amemorix.search.language.temporal_order import End, Ordering
-from amemorix.search.query import read_query
 from pace import assert_linear
 
 DAY = 86_400.0
@@ -51,16 +49,9 @@ def after_ordering(fused: Fused, end: End, times: np.ndarray) -> list[int]:
 # The first or the last
 
 
-def test_the_earliest_of_equals_comes_first() -> None:
+def test_the_earliest_or_latest_of_equals_comes_first() -> None:
     assert after_ordering(ranking([0.8, 0.79, 0.78]), "first", days(2, 3, 1)) == [3, 1, 2]
-
-
-def test_the_latest_of_equals_comes_first() -> None:
     assert after_ordering(ranking([0.8, 0.79, 0.78]), "last", days(2, 3, 1)) == [2, 1, 3]
-
-
-def test_the_present_counts_as_the_last() -> None:
-    assert read_query("Where does she work now?", NameDirectory(), None, MAY, UTC).ordering.end == "last"
 
 
 def test_without_an_end_nothing_moves() -> None:
@@ -68,19 +59,8 @@ def test_without_an_end_nothing_moves() -> None:
     assert ordered(fused, "", days(2, 1)) is fused
 
 
-def test_scores_stay_in_place_and_signals_move_along() -> None:
-    fused = ordered(ranking([0.8, 0.79], coverage=[1.0, 0.9]), "first", days(2, 1))
-    assert fused.score.tolist() == pytest.approx([0.8, 0.79])
-    assert fused.signals["coverage"].tolist() == pytest.approx([0.9, 1.0])
-
-
 def test_a_clearly_better_match_stays_first() -> None:
     assert after_ordering(ranking([0.8, 0.7]), "last", days(1, 2)) == [1, 2]
-
-
-def test_only_the_head_is_looked_at() -> None:
-    fused = ranking([0.8] * (MOST_RIVALS + 1))
-    assert after_ordering(fused, "last", days(*range(MOST_RIVALS + 1))) == [5, 1, 2, 3, 4, 6]
 
 
 def test_undated_candidates_keep_their_place() -> None:
@@ -106,11 +86,6 @@ def test_a_question_is_not_put_before_a_statement() -> None:
 def test_within_one_occasion_relevance_decides() -> None:
     assert after_ordering(ranking([0.8, 0.79]), "last", days(1, 1.02)) == [1, 2]
     assert after_ordering(ranking([0.8, 0.79, 0.78]), "last", days(1, 2, 2.02)) == [2, 1, 3]
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_short_rankings_are_left_alone(count: int) -> None:
-    assert after_ordering(ranking([0.8] * count), "first", days(*range(count))) == [*range(1, count + 1)]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.none() | st.integers(0, 9)), max_size=8))
@@ -149,17 +124,14 @@ def test_no_stretch_is_meant_without_a_relation_or_a_date() -> None:
 
 
 def test_what_lies_inside_the_span_rises() -> None:
-    fused = anchored(ranking([0.8, 0.78, 0.5]), days(1, 5, 6), Span(MAY + 4 * DAY, math.inf), 0.05)
+    fused = anchored(
+        ranking([0.8, 0.78, 0.5]), days(1, 5, 6), Span(MAY + 5 * DAY, MAY + 6 * DAY), 0.05
+    )  # both ends too
     assert fused.ids.tolist() == [2, 1, 3]
     assert fused.score.tolist() == pytest.approx([0.83, 0.8, 0.55])
     assert fused.signals["chronology"].tolist() == [1.0, 0.0, 1.0]
     assert fused.signals["coverage"].tolist() == [1.0, 1.0, 1.0]
     assert fused.weights[fused.names.index("chronology")] == 0.05
-
-
-def test_both_ends_of_a_span_belong_to_it() -> None:
-    fused = anchored(ranking([0.8, 0.7]), days(1, 2), Span(MAY + DAY, MAY + 2 * DAY), 0.05)
-    assert fused.signals["chronology"].tolist() == [1.0, 1.0]
 
 
 def test_undated_candidates_lie_outside_any_span() -> None:
@@ -168,29 +140,12 @@ def test_undated_candidates_lie_outside_any_span() -> None:
     assert fused.ids.tolist() == [1, 2]
 
 
-def test_equal_scores_keep_their_order_and_none_exceeds_one() -> None:
-    fused = anchored(ranking([1.0, 0.98, 0.5, 0.5]), days(1, 2, 9, 9), Span(-math.inf, MAY + 3 * DAY), 0.1)
-    assert fused.ids.tolist() == [1, 2, 3, 4]
-    assert fused.score.tolist() == pytest.approx([1.0, 1.0, 0.5, 0.5])
-
-
-def test_an_empty_ranking_stays_empty() -> None:
-    assert anchored(ranking([]), days(), Span(-math.inf, MAY), 0.05).ids.tolist() == []
-
-
 def test_what_follows_an_event_is_not_passed_by_what_came_before_it() -> None:
     fused = anchored(ranking([0.8, 0.78]), days(1, 9), Span(MAY + 5 * DAY, math.inf), 0.05)
     assert ordered(fused, "first", days(9, 1)).ids.tolist() == [2, 1]
 
 
 # The whole
-
-
-def test_the_name_of_a_known_person_is_no_event() -> None:
-    known, text = NameDirectory(), "林澈之前住在哪里"
-    known.apply([PersonRow(1, "p1", "林澈", (("林澈", frozenset({1})),))], [])
-    assert read_query(text, NameDirectory(), None, MAY, UTC).ordering.anchor == "林澈"
-    assert read_query(text, known, None, MAY, UTC).ordering == Ordering()
 
 
 def test_the_work_grows_with_the_ranking() -> None:

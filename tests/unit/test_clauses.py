@@ -13,8 +13,9 @@ from amemorix.language.clauses import clauses, mood_of, whose
 from amemorix.language.normalise import is_mostly_cjk, normalise_name
 from amemorix.language.passages import Mention, Passage
 from amemorix.language.relations.rules import read_passage
-from amemorix.profiles.material import SPEAKER, Line
+from amemorix.profiles.rows import SPEAKER, Line
 from amemorix.profiles.rules import statements
+from cases import cases
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()
 TOLD = 2
@@ -43,18 +44,7 @@ def relations(text: str, speaker: str = "张三") -> set[tuple[str, str, str]]:
     return {(r.subject, r.predicate, r.object) for r in read_passage(Passage(text, speaker, known)).relations}
 
 
-OWNERS = [
-    ("我住在上海", "speaker"), ("周末我去爬山", "speaker"), ("叫我小林", "speaker"), ("但是我不喜欢", "speaker"), ("我老家在四川", "speaker"),
-    ("我家在成都", "speaker"), ("我和我妈住在武汉", "speaker"), ("老板我辞职了", "speaker"), ("我们住在上海", "us"), ("你住在上海", "other"),
-    ("我女儿叫朵朵", "other"), ("我同桌小刘对花生过敏", "other"), ("我有个朋友住在北京", "other"), ("我家狗叫可乐", "other"), ("女儿今年5岁", "other"),
-    ("我室友喜欢吃辣", "other"), ("昨天我爸来了", "other"), ("我老板是温州人", "other"), ("大家都喜欢", "other"), ("他住在上海", "they"),
-    ("他女儿今年5岁", "other"), ("老王住在南京", "named"), ("昨天老王搬到北京了", "named"), ("老王的女儿叫小雪", "other"), ("老王家狗叫可乐", "other"),
-    ("老王媳妇住在南京", "other"), ("跟老王吃饭", "unsaid"), ("住在上海", "unsaid"), ("I live in York", "speaker"), ("my birthday is May 3", "speaker"),
-    ("My favourite pet is a cat", "speaker"), ("call me Bob", "speaker"), ("my daughter is called Ella", "other"), ("My best friend lives in York", "other"),
-    ("my boss is from Leeds", "other"), ("our dog is 3", "other"), ("we live in York", "us"), ("he lives in York", "they"), ("her son is 5", "other"),
-    ("Tom lives in York", "named"), ("Tom's sister lives in York", "other"), ("Tom's birthday is May 3", "named"), ("lives in York", "unsaid"),
-    ("you live in York", "other"), ("Will is my brother", "other"),
-]  # fmt: skip
+OWNERS = cases("clauses", "owners")
 
 
 @pytest.mark.parametrize(("text", "owner"), OWNERS)
@@ -79,16 +69,7 @@ def test_a_clause_without_a_subject_goes_on_about_the_same(sentence: str, owners
     assert [clause.whose.owner for clause in clauses(sentence, KNOWN)] == owners
 
 
-@pytest.mark.parametrize(
-    ("text", "mood"),
-    [
-        ("我住在上海", "plain"), ("林澈是不是住在苏州", "question"), ("林澈住在上海哪里啊", "question"), ("林澈喜欢什么呀", "question"), ("我什么都吃", "plain"),
-        ("我要是住在海南就好了", "supposed"), ("我梦见我住在火星上", "dream"), ("我住在海南就好了", "wish"), ("我以前在百度上班", "past"), ("睡觉之前我喝牛奶", "plain"),
-        ("我是说明天去", "reported"), ("老王说我住在南京", "reported"), ("我说过我喜欢茶", "plain"), ("I live in York", "plain"), ("If I lived in York", "supposed"),
-        ("I dreamt I lived on Mars", "dream"), ("I wish I lived in York", "wish"), ("I used to live in York", "past"), ("I run once a week", "plain"),
-        ("my dream is to fly", "plain"), ("Tom said I live in York", "reported"), ("I said I live in York", "plain"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "mood"), cases("clauses", "moods"))
 def test_how_a_clause_is_meant(text: str, mood: str) -> None:
     assert mood_of(text) == mood
 
@@ -99,15 +80,7 @@ def test_a_supposition_holds_to_the_end_of_its_sentence() -> None:
     assert {clause.mood for clause in clauses("I'm a millionaire, live in Rome (jk)")} == {"joke"}
 
 
-SPOKEN = [
-    ("我住在北京[CQ:face,id=14]", "我住在北京"), ("[CQ:reply,id=5]我住在北京", "我住在北京"), ("我叫小红[微笑]", "我叫小红"), ("我叫小红<:smile:123>", "我叫小红"),
-    ("[2026-03-03 19:03] 我住在北京", "我住在北京"), ("@小红 我住在北京", "… 我住在北京"), ("我喜欢[图片]", "我喜欢 …"), ("I love <@3>", "I love …"),
-    ("see <#12> :smile: ok", "see … ok"), ("https://b23.tv/abc 我住在这", "… 我住在这"), ("看https://b23.tv/abc，我住在这", "看 … ，我住在这"),
-    ("> 清风: 我住在三亚\n哈哈我才不信", "哈哈我才不信"), ("＞我住在三亚\n不信", "不信"), (">_< 我住在三亚", ">_< 我住在三亚"), ("Bob: I live in Oslo\nAmy: lol", "Amy: lol"),
-    ("清风：我住在三亚", ""), ("转发：我在阿里上班", ""), ("【转发】\n我在阿里上班", ""), ("RT: I live in Oslo", ""), (">>> I live\nin Oslo", ""),
-    ("---------- Forwarded message ---------\nI live in Oslo", ""), ("lol\n//@清风:我住在三亚", "lol"), ("更新：我搬到北京了", "更新：我搬到北京了"),
-    ("PS: I moved to Oslo", "PS: I moved to Oslo"), ("我的邮箱是a@b.com ", "我的邮箱是a@b.com"), ("他说“我住在三亚”", "他说 …"), ("住址：北京", "住址：北京"),
-]  # fmt: skip
+SPOKEN = cases("clauses", "spoken")
 
 
 @pytest.mark.parametrize(("text", "left"), SPOKEN)
@@ -119,12 +92,7 @@ def test_a_text_that_nobody_said_keeps_its_lines() -> None:
     assert spoken("Bob: I live in Oslo\nAmy: lol", said=False) == "Bob: I live in Oslo\nAmy: lol"
 
 
-OF_OTHERS = [
-    "我女儿叫朵朵，今年5岁", "我家狗叫可乐，今年3岁，最怕打雷", "我妈今年60岁，住在武汉，喜欢跳广场舞", "我爸是医生，在北京工作", "我女朋友叫苏晴，在上海读研，生日是5月1号",
-    "我姐结婚了，搬到深圳了", "我同桌小刘对花生过敏，喜欢吃辣", "我室友对芒果过敏", "我老板住在北京，喜欢喝茶", "老王的女儿叫小雪，今年8岁", "我养了一只猫，今年3岁，喜欢吃鱼",
-    "女儿今年5岁，对花生过敏", "my daughter is called Ella and is 5 years old", "my roommate is allergic to nuts and loves jazz", "My boss lives in Oslo and speaks French",
-    "Tom's sister is called Liz and lives in Rome", "my dog is called Rex, is 3 years old", "I have a friend named Ann, lives in Rome",
-]  # fmt: skip
+OF_OTHERS = cases("clauses", "of_others")
 
 
 @pytest.mark.parametrize("text", OF_OTHERS)
@@ -221,20 +189,12 @@ def test_a_joke_or_a_dream_gives_no_relation(text: str) -> None:
     assert relations(text) == set()
 
 
-CONTRASTS = [
-    ("我喜欢喝奶茶不喜欢喝咖啡", [("like", "喝奶茶", 1), ("like", "喝咖啡", -1)]), ("我喜欢猫但是不喜欢狗", [("like", "猫", 1), ("like", "狗", -1)]),
-    ("我喜欢狗讨厌猫", [("like", "狗", 1), ("like", "猫", -1)]), ("我喜欢茶胜过咖啡", [("like", "茶", 1)]), ("I hate coffee but love tea", [("like", "coffee", -1), ("like", "tea", 1)]),
-    ("I love tea and hate coffee", [("like", "tea", 1), ("like", "coffee", -1)]), ("I like tea more than coffee", [("like", "tea", 1)]),
-    ("I prefer tea, but I like coffee rather than cocoa", [("like", "coffee", 1)]), ("我刚入职腾讯第一天", [("workplace", "腾讯", 1)]),
-    ("I speak Spanish and French", [("language", "Spanish", 1), ("language", "French", 1)]), ("我会说日语和法语", [("language", "日语", 1), ("language", "法语", 1)]),
-    ("I like tea and coffee", [("like", "tea", 1), ("like", "coffee", 1)]), ("I like tea, coffee and cake.", [("like", "tea", 1), ("like", "coffee", 1), ("like", "cake", 1)]),
-    ("我不喜欢香菜", [("like", "香菜", -1)]), ("我爱吃火锅也爱吃烧烤", [("like", "吃火锅", 1), ("like", "吃烧烤", 1)]),
-]  # fmt: skip
+CONTRASTS = cases("clauses", "contrasts")
 
 
 @pytest.mark.parametrize(("text", "expected"), CONTRASTS)
 def test_a_value_ends_before_a_contrast_and_a_list_is_several(text: str, expected: list[tuple[str, str, int]]) -> None:
-    assert own(text) == expected
+    assert own(text) == [*expected]
 
 
 def test_both_sides_of_a_contrast_stand_in_their_sections() -> None:

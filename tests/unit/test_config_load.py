@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from amemorix.config import Config, default_toml, load, parse, read_text
 from amemorix.errors import InvalidConfig
-from amemorix.host.bootstrap_config import data_folder
+from amemorix.host.environment import data_folder
 from amemorix.location import Location, locate
 
 
@@ -23,23 +23,9 @@ def only_problem(text):
     return problems[0]
 
 
-def test_a_setting_that_is_left_out_has_its_default():
-    assert parse("[http]\nport = 7400\n") == Config()
-
-
 @pytest.mark.parametrize("text", ["", "# a comment\n", "[http]\n"])
 def test_a_text_without_a_setting_is_refused(text):
     assert only_problem(text)["problem"].startswith("the text holds no setting")
-
-
-def test_values_reach_the_model():
-    config = parse('shared_memory_groups = [{ targets = ["group:1"] }]\n[retrieval.weights]\ndense = 1\n')
-    assert config.retrieval.weights.dense == 1.0
-    assert config.shared_memory_groups[0].targets == ("group:1",)
-
-
-def test_byte_order_mark_and_windows_line_ends_are_fine():
-    assert parse("\ufeff[retrieval]\r\ncandidates = 50\r\n").retrieval.candidates == 50
 
 
 def test_syntax_error_names_file_line_and_column():
@@ -183,12 +169,6 @@ def test_missing_file_is_created_on_request(tmp_path):
     assert load(path, create=True) == Config()
     assert path.read_text("utf-8") == default_toml()
     assert [p.name for p in path.parent.iterdir()] == ["a.toml"]
-
-
-def test_create_leaves_an_existing_file_alone(tmp_path):
-    path = tmp_path / "a.toml"
-    path.write_text("[http]\nport = 1\n")
-    assert load(path, create=True).http.port == 1
 
 
 def test_a_folder_in_place_of_the_file_is_an_error(tmp_path):

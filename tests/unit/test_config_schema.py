@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from amemorix.config import Config, config_schema, default_toml, parse, settings
+from amemorix.config import Config, changes, config_schema, default_toml, parse, settings, strongest
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,3 +61,31 @@ def test_default_file_holds_every_default_and_describes_it():
     for setting in settings():
         if "[]" not in setting.path:
             assert f"{setting.description} Allowed: {setting.bounds}. Change: {setting.reload}." in words
+
+
+def test_nothing_changed():
+    assert changes(Config(), Config()) == {}
+    assert strongest({}) is None
+
+
+def test_each_changed_setting_has_its_level():
+    new = parse(
+        "shared_memory_groups = [{ targets = ['a'] }]\n[storage]\nreaders = 3\n[embedding]\nmodel_name = 'm'\n"
+        "[retrieval]\ncandidates = 50\n[retrieval.sparse]\nbackend = 'fts5'\nenabled = true\n[filter]\nchats = ['group:1']\n"
+    )
+    assert changes(Config(), new) == {
+        "storage.readers": "restart",
+        "embedding.model_name": "rebuild",
+        "retrieval.candidates": "live",
+        "retrieval.sparse.backend": "rebuild",
+        "filter.chats": "live",
+        "shared_memory_groups": "live",
+    }
+
+
+@pytest.mark.parametrize(
+    ("levels", "most"),
+    [(["live"], "live"), (["live", "rebuild"], "rebuild"), (["restart", "rebuild", "live"], "restart")],
+)
+def test_strongest(levels, most):
+    assert strongest(dict(enumerate(levels))) == most

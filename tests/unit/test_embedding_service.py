@@ -73,7 +73,7 @@ async def test_the_key_comes_from_the_environment(served: Endpoint, opened: Open
     await told(host, "kite")
     await host.settle(120)
 
-    assert served.keys == {"Bearer s3cret"}
+    assert {headers["Authorization"] for headers in served.headers} == {"Bearer s3cret"}
     assert "s3cret" not in str(await host.get_config()) + await host.get_raw_config()
 
 
@@ -151,21 +151,6 @@ async def stays_quiet(served: Endpoint) -> bool:
     return len(served.requests) == before
 
 
-async def test_recovery_does_not_wait_for_the_pause(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served), clock=FrozenClock())
-    await told(host, "a lamp")
-    await host.settle(120)
-    served.status = 500
-    await told(host, "a kite")
-    await until(lambda: has_error(host))
-    served.status = 200
-    result = await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
-
-    assert result["success"]
-    await host.settle(120)
-    assert (await state(host))["pending"] == 0
-
-
 async def test_a_bad_text_fails_alone_and_is_tried_again(served: Endpoint, opened: Open) -> None:
     clock = FrozenClock()
     host = await opened(embedding=at(served), clock=clock)
@@ -237,7 +222,7 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(
 
 
 async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None:
-    """Sixty at once on two threads: the last one's turn comes three time-outs after it was asked."""
+    """Thirty at once on two threads: the last one's turn comes three time-outs after it was asked."""
     words = HashEmbedder(32)
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -245,12 +230,12 @@ async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None
             time.sleep(0.1)
         return words(texts)
 
-    host = await opened(embed=embed, embedding={"query_timeout_seconds": 1.0})
+    host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.5})
     await kites(host, 5)
     await host.settle(120)
-    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(60)))
+    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(30)))
 
-    assert [answer["degraded"] for answer in answers] == [[]] * 60
+    assert [answer["degraded"] for answer in answers] == [[]] * 30
 
 
 async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:
@@ -351,13 +336,6 @@ async def test_an_endpoint_that_is_down_at_the_start_is_used_when_it_comes_up(se
     assert await lanes(host, "kite number1") == {"sparse", "dense"}
 
 
-async def test_an_endpoint_that_was_never_up_is_no_reason_not_to_start(opened: Open) -> None:
-    settings = {**CALM, "provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "small"}
-    host = await opened(embedding=settings)
-    await told(host, "a kite")
-    assert await contents(host, "kite") == ["a kite"]
-
-
 # changing models
 
 
@@ -399,37 +377,23 @@ def threading_gate(served: Endpoint, model: str) -> set[str]:
     return held
 
 
-async def test_changing_back_restores_at_once(served: Endpoint, opened: Open) -> None:
+async def test_changing_back_restores_at_once_and_fills_in_what_came_meanwhile(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, "small"))
     await kites(host, 30)
     await host.settle(120)
     first = (await state(host))["generation"]
     await host.update_config({"embedding.model_name": "large"})
     await host.settle(120)
-    embedded = len(served.texts("small"))
+    await told(host, "a lamp meanwhile", chat_id="c")
+    await host.settle(120)
+    embedded = served.texts("small")
     await host.update_config({"embedding.model_name": "small"})
     await host.settle(120)
     now = await state(host)
 
     assert (now["serving_generation"], now["dimension"], now["pending"]) == (first, 64, 0)
-    assert len(served.texts("small")) == embedded, "nothing had to be embedded again"
+    assert served.texts("small")[len(embedded) :] == ["a lamp meanwhile"], "nothing else had to be embedded again"
     assert await lanes(host, "kite number3") == {"sparse", "dense"}
-
-
-async def test_changing_back_fills_in_what_came_meanwhile(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served, "small"))
-    await kites(host, 5)
-    await host.settle(120)
-    await host.update_config({"embedding.model_name": "large"})
-    await host.settle(120)
-    await told(host, "a lamp meanwhile", chat_id="c")
-    await host.settle(120)
-    before = served.texts("small")
-    await host.update_config({"embedding.model_name": "small"})
-    await host.settle(120)
-
-    assert served.texts("small")[len(before) :] == ["a lamp meanwhile"]
-    assert (await state(host))["pending"] == 0
 
 
 async def test_another_dimension_under_the_same_name_is_another_model(served: Endpoint, tmp_path: Path) -> None:

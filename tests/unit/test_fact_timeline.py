@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from amemorix.facts.timeline import ANY, AUTHORITY, Point, timeline
 
 
@@ -23,10 +21,6 @@ def settled(*points: Point) -> list[tuple[str, int, str, float, float | None]]:
     return sorted((*run.key, run.status, run.first, run.valid_to) for run in runs)
 
 
-def test_the_later_of_equal_authority_wins() -> None:
-    assert settled(said(1, "a"), said(2, "b")) == [("a", 1, "superseded", 1, 2), ("b", 1, "active", 2, None)]
-
-
 def test_more_authority_wins_at_the_same_moment() -> None:
     assert settled(said(1, "a"), said(1, "b", "manual")) == [("a", 1, "superseded", 1, 1), ("b", 1, "active", 1, None)]
 
@@ -37,20 +31,10 @@ def test_a_denial_of_any_value_ends_each_of_them() -> None:
     assert settled(*points) == settled(*reversed(points)) == expected
 
 
-def test_equal_authority_at_the_same_moment_is_a_conflict() -> None:
-    assert {status for *_, status, _, _ in settled(said(1, "a"), said(1, "b"))} == {"conflicted"}
-
-
 def test_less_authority_later_is_a_conflict_until_the_first_is_said_again() -> None:
     first, other = said(1, "a"), said(2, "b", "rule")
     assert {status for *_, status, _, _ in settled(first, other)} == {"conflicted"}
     assert settled(first, other, said(3, "a")) == [("a", 1, "active", 1, None), ("b", 1, "superseded", 2, 3)]
-
-
-def test_a_value_that_comes_back_is_a_run_of_its_own() -> None:
-    assert settled(said(1, "a"), said(2, "b"), said(3, "a")) == [
-        ("a", 1, "active", 3, None), ("a", 1, "superseded", 1, 2), ("b", 1, "superseded", 2, 3),
-    ]  # fmt: skip
 
 
 def test_a_denial_ends_only_what_it_denies() -> None:
@@ -68,22 +52,17 @@ def test_what_has_ended_by_itself_contradicts_nothing_later() -> None:
     ]
 
 
-def test_repeating_raises_confidence_but_never_to_certainty() -> None:
-    one, three, many = (timeline([said(n, "a") for n in range(count)], differ)[0].confidence for count in (1, 3, 500))
-    assert 0.5 == one < three < many <= 0.99
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_order_does_not_matter(seed: int) -> None:
-    rng = random.Random(seed)
-    points = [
-        Point(0, n, float(rng.randint(1, 6)), rng.choice("abc"), rng.choice([1, 1, 1, -1]), "v", rng.choice(list(AUTHORITY)), 0.5)
-        for n in range(rng.randint(1, 12))
-    ]  # fmt: skip
-    expected = settled(*points)
-    for _ in range(5):
-        rng.shuffle(points)
-        assert settled(*points) == expected
-    current = [key for *key, status, _, _ in expected if status == "active" and key[1] == 1]
-    assert len(current) <= 1, "one value at a time is held true without a conflict"
-    assert [one for one in expected if one[2] != "superseded"], "what was said last is never lost"
+def test_order_does_not_matter() -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        points = [
+            Point(0, n, float(rng.randint(1, 6)), rng.choice("abc"), rng.choice([1, 1, 1, -1]), "v", rng.choice(list(AUTHORITY)), 0.5)
+            for n in range(rng.randint(1, 12))
+        ]  # fmt: skip
+        expected = settled(*points)
+        for _ in range(5):
+            rng.shuffle(points)
+            assert settled(*points) == expected
+        current = [key for *key, status, _, _ in expected if status == "active" and key[1] == 1]
+        assert len(current) <= 1, "one value at a time is held true without a conflict"
+        assert [one for one in expected if one[2] != "superseded"], "what was said last is never lost"

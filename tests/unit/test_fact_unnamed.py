@@ -10,6 +10,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.facts.language.rules import Claim, Reader, read_facts
 from amemorix.testing import FrozenClock
+from cases import cases
 from conftest import Open
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()
@@ -25,45 +26,8 @@ def told(text: str, *names: str) -> list[Fact]:
     return [(claim.attribute, claim.value, claim.polarity) for claim in read(text, *names)]
 
 
-NEWS: list[tuple[str, Fact]] = [
-    ("上周搬家了，现在住在余杭仓前", ("residence", "余杭仓前", 1)),
-    ("搬到北京了", ("residence", "北京", 1)),
-    ("上个月搬到成都了，好开心", ("residence", "成都", 1)),
-    ("终于搬到苏州了！", ("residence", "苏州", 1)),
-    ("我换工作了。搬到北京了。", ("residence", "北京", 1)),
-    ("换工作了，现在在字节", ("workplace", "字节", 1)),
-    ("换工作了。现在在字节上班", ("workplace", "字节", 1)),
-    ("入职字节了", ("workplace", "字节", 1)),
-    ("跳槽到阿里了", ("workplace", "阿里", 1)),
-    ("目前在清华读研", ("school", "清华", 1)),
-    ("养了一只猫叫年糕", ("pet", "年糕 (猫)", 1)),
-    ("刚领养了一只柯基，叫豆包", ("pet", "豆包 (柯基)", 1)),
-    ("开始吃素了", ("diet", "素食", 1)),
-    ("现在不吃香菜了", ("avoids", "香菜", 1)),
-    ("我结婚了！老婆叫苏苗", ("spouse", "苏苗", 1)),
-    ("结婚了，老婆叫苏苗", ("spouse", "苏苗", 1)),
-    ("Moved to Berlin last week.", ("residence", "Berlin", 1)),
-    ("Just moved to Lisbon!", ("residence", "Lisbon", 1)),
-    ("Finally moved to Oslo. Loving it.", ("residence", "Oslo", 1)),
-    ("I got a new job. Moved to Berlin last week.", ("residence", "Berlin", 1)),
-    ("Now living in Porto.", ("residence", "Porto", 1)),
-    ("Living in Berlin now", ("residence", "Berlin", 1)),
-    ("Currently working at Stripe.", ("workplace", "Stripe", 1)),
-    ("Changed jobs, now at Stripe.", ("workplace", "Stripe", 1)),
-    ("Started at Stripe on Monday.", ("workplace", "Stripe", 1)),
-    ("Went vegan last month.", ("diet", "vegan", 1)),
-    ("Adopted a corgi named Rex", ("pet", "Rex (corgi)", 1)),
-]
-ENDS: list[tuple[str, Fact]] = [
-    ("豆包昨天去世了", ("pet", "豆包", -1)),
-    ("豆包昨天走了", ("pet", "豆包", -1)),
-    ("我的猫年糕死了", ("pet", "年糕", -1)),
-    ("Biscuit died yesterday.", ("pet", "Biscuit", -1)),
-    ("My dog Biscuit passed away.", ("pet", "Biscuit", -1)),
-    ("最近又能吃香菜了", ("avoids", "香菜", -1)),
-    ("离职了", ("workplace", "原单位", -1)),
-    ("Got laid off last week.", ("workplace", "the former one", -1)),
-]
+NEWS: list[tuple[str, Fact]] = cases("facts_unnamed", "news")
+ENDS: list[tuple[str, Fact]] = cases("facts_unnamed", "ends")
 
 
 @pytest.mark.parametrize(("text", "fact"), NEWS)
@@ -85,29 +49,8 @@ def test_in_a_text_that_nobody_said_they_are_nobodys(text: str) -> None:
     assert all(claim.attribute in ("spouse",) for claim in read(text, own=False))
 
 
-SILENT_ZH = [
-    "小明搬到北京了", "小雨换工作了，现在在字节", "豆包搬家了，现在住在余杭", "他换工作了，现在在字节", "我姐换工作了，现在在字节", "我爸搬家了，现在住在苏州",
-    "同事离职了，现在在腾讯上班", "我朋友换工作了。现在在字节上班", "我和同事吃饭。现在在字节上班", "小王结婚了！老婆叫苏苗", "你结婚了？老婆叫什么", "老婆叫苏苗",
-    "搬到北京了吗？", "搬到北京了没", "大家现在住在哪", "豆包死了怎么办？", "你搬到北京了", "搬到北京了，小明说的", "搬到北京了，他挺开心的", "听说搬到北京了",
-    "“搬到北京了”是歌词", "「换工作了，现在在字节」", "小明：搬到北京了", "@小明 搬到北京了", "> 搬到北京了",
-    "想搬到北京", "准备搬到北京了", "快搬到北京了", "等搬到北京了再说", "别搬到北京了", "要是搬到北京了就好了", "如果换工作了，现在在字节就好了", "梦到搬到北京了",
-    "差点搬到北京了", "以前住在苏州，现在不知道", "现在住在酒店", "现在住在小雨家", "现在在努力工作", "加入了群聊", "不吃香菜", "养了一盆花", "豆包说它死了",
-    "我在梦里当老师", "我在游戏里当老板", "我在话剧社当演员", "我不过敏",
-    "搬到三楼了", "搬到会议室了", "搬到QQ群了", "换工作了，现在在犹豫", "入职半年了", "跳槽去吃饭了", "养了一只电子狗", "和初恋在一起了",
-    "又分手了，这电视剧", "现在在图书馆学习", "搬到新办公室了",
-]  # fmt: skip
-SILENT_EN = [
-    "Tom moved to Berlin last week.", "Tom got a job. Moved to Berlin last week.", "Anna switched jobs. Now working at Stripe.",
-    "My sister got married. Moved to Berlin last week.", "She got a job. Moved to Berlin last week.", "We moved to Berlin last week.",
-    "You moved to Berlin last week.", "Everyone moved to Berlin", "Guess who moved to Berlin", "Moved to Berlin?", "Moved to Berlin, didn't you",
-    "Moved to Berlin last week, says Tom.", "Moved to Berlin last week, he did.", '"Moved to Berlin last week."', "> Moved to Berlin last week.",
-    "Tom: moved to Berlin last week", "@Tom moved to Berlin last week", "Lyrics: moved to Berlin last week", "Moved to Discord.", "Moved to Linux last week.",
-    "Moved to Friday.", "Moved to the kitchen", "Moved to tears", "Settled in Notion", "Started at 9 on Monday", "Joined Discord", "Adopted a new policy",
-    "Would have moved to Berlin", "Want to move to Berlin", "Wish I had moved to Berlin", "Never moved to Berlin", "Used to live in Rome", "Live in Berlin!",
-    "Work at Google!", "Quit Google", "Living in fear now", "Working at night now", "Broke up with Tom? No way", "Tom's dog Rex died?", "The battery died yesterday",
-    "I'm not allergic", "Moved to Berlin in a dream.",
-    "Moved to Cloudflare", "Moved to Apple Music", "Moved to Room 5", "Settled in nicely", "Adopted a dog in Minecraft", "Living in Python now",
-]  # fmt: skip
+SILENT_ZH = cases("facts_unnamed", "silent_zh")
+SILENT_EN = cases("facts_unnamed", "silent_en")
 
 
 @pytest.mark.parametrize("text", [*SILENT_ZH, *SILENT_EN])
@@ -115,17 +58,7 @@ def test_what_reads_like_news_and_is_none(text: str) -> None:
     assert told(text) == []
 
 
-DOCTORS: list[tuple[str, Fact]] = [
-    ("医生说我对青霉素过敏", ("allergy", "青霉素", 1)),
-    ("皮肤科医生昨天告诉我，我对青霉素过敏", ("allergy", "青霉素", 1)),
-    ("我对青霉素过敏，医生说的", ("allergy", "青霉素", 1)),
-    ("医生说我不能吃海鲜", ("avoids", "海鲜", 1)),
-    ("my doctor told me I'm allergic to penicillin", ("allergy", "penicillin", 1)),
-    ("The doctor said that I'm allergic to cats.", ("allergy", "cats", 1)),
-    ("I'm allergic to penicillin, the doctor told me last week.", ("allergy", "penicillin", 1)),
-    ("just kidding, I'm not allergic to nuts", ("allergy", "nuts", -1)),
-    ("开玩笑的，我对花生不过敏", ("allergy", "花生", -1)),
-]
+DOCTORS: list[tuple[str, Fact]] = cases("facts_unnamed", "doctors_and_jokes_taken_back")
 
 
 @pytest.mark.parametrize(("text", "fact"), DOCTORS)
@@ -133,15 +66,7 @@ def test_a_doctors_words_and_a_joke_taken_back(text: str, fact: Fact) -> None:
     assert told(text) == [fact]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "医生说我爸对青霉素过敏", "小明的医生说我对青霉素过敏", "医生说我可能对青霉素过敏", "医生没说我对青霉素过敏", "医生说我对花生过敏，但是误诊了", "朋友说我对青霉素过敏",
-        "如果医生说我对花生过敏怎么办", "医生说我是好人", "我对花生过敏。开玩笑的", "开玩笑的，我对花生过敏", "my doctor told me I might be allergic to nuts",
-        "My friend's doctor told me I'm allergic to nuts", "my doctor told me I'm allergic to nuts, but it was wrong", "her doctor told me I'm allergic to nuts",
-        "my doctor asked if I'm allergic to nuts", "my mom told me I'm allergic to nuts", "I'm allergic to nuts. Just kidding!", "just kidding, I'm allergic to nuts",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", cases("facts_unnamed", "hearsay_and_jokes"))
 def test_hearsay_and_jokes_stay_so(text: str) -> None:
     assert told(text) == []
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from amemorix.errors import ModelUnavailable
 from amemorix.language.normalise import term_hashes, tokens
 from amemorix.models.glosses.build import Lexicon, install_glosses, packaged_lexicon, verify_glosses
-from amemorix.models.glosses.cedict import Entry, brief, glosses, read_entries
+from amemorix.models.glosses.cedict import Entry, glosses, read_entries
 from amemorix.models.glosses.table import FORMAT, GlossManifest, GlossTable, installed_glosses
 
 DICTIONARY = """
@@ -67,12 +67,6 @@ def senses(*printed: str, word: str = "词", pinyin: str = "ci2") -> tuple[str, 
     return found[word].senses if word in found else ()
 
 
-def test_an_entry_is_read() -> None:
-    assert list(read_entries(["# remark", "no entry", "貓 猫 [mao1] /cat/modem/\n"])) == [
-        Entry("猫", "mao1", ("cat", "modem"))
-    ]
-
-
 @pytest.mark.parametrize(
     ("printed", "expected"),
     [
@@ -119,12 +113,6 @@ def test_a_reference_has_the_senses_of_its_target() -> None:
     assert {word: gloss.senses for word, gloss in found.items()} == dict.fromkeys(("猫", "猫儿", "喵儿"), ("cat",))
 
 
-def test_a_sense_in_brief() -> None:
-    assert brief("to take a walk in the very early morning") == "to take a walk in the"
-    assert brief("to be late, in particular for work", bare=True) == "late"
-    assert brief("to", bare=True) == "to"
-
-
 def test_the_table_is_built_whole(tmp_path: Path) -> None:
     said: list[str] = []
 
@@ -148,14 +136,6 @@ def test_common_and_new_words_are_chosen(tmp_path: Path) -> None:
     assert words[:3] == ["在", "她", "狗"]
     assert {"闺蜜", "什么时候", "哪里"} <= set(words)
     assert not {"阳山县", "太初", "七上八下老规矩啊"} & set(words)
-
-
-def test_words_lean_towards_their_characters(tmp_path: Path) -> None:
-    table = GlossTable.load(install_glosses(embed, tmp_path, lexicon=lexicon))
-    pet, thing, hospital = (table.segment(word)[0] for word in ("宠物", "物", "医院"))
-    vectors = table.vectors.astype(int)
-
-    assert vectors[pet] @ vectors[thing] > vectors[hospital] @ vectors[thing]
 
 
 def test_the_same_material_gives_the_same_fingerprint(tmp_path: Path) -> None:
@@ -206,13 +186,6 @@ def test_verify_notices_a_byte_that_changed(tmp_path: Path) -> None:
 
     with pytest.raises(ModelUnavailable, match=r"vectors\.npy has the wrong SHA-256"):
         verify_glosses(tmp_path)
-
-
-def test_a_cache_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file, not a folder")
-
-    with pytest.raises(ModelUnavailable, match="cannot be written"):
-        install_glosses(embed, tmp_path / "cache", lexicon=lexicon)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

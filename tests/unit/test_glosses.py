@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -65,14 +64,6 @@ def test_text_is_cut_into_its_likeliest_words(table: GlossTable, text: str, word
     assert cut(table, text) == words
 
 
-def test_content_words_are_distinct_and_in_order(table: GlossTable) -> None:
-    found = table.content("我的猫结婚的时候，猫没有生活。")
-
-    assert found.dtype == np.int32
-    assert [list(WORDS)[row] for row in found] == ["猫", "结婚", "生活"]
-    assert table.content("nothing").shape == (0,)
-
-
 @pytest.mark.parametrize(
     ("text", "english"),
     [
@@ -90,35 +81,8 @@ def test_english_for_an_english_embedder(table: GlossTable, text: str, english: 
     assert table.english(text) == english
 
 
-def test_weights_are_the_rarity_between_bounds(table: GlossTable) -> None:
-    assert table.weights.dtype == np.float32
-    assert table.weights[[0, 6, 7, 15]].tolist() == pytest.approx([0.05, 0.05, 4 / 6, 1.0])
-
-
-def test_the_mean_is_weighted_and_of_length_one(table: GlossTable) -> None:
-    words = table.content("猫结婚")
-    expected = table.weights[words] @ table.vectors[words].astype(np.float32)
-
-    mean = table.mean(words)
-
-    assert mean.dtype == np.float32
-    assert mean == pytest.approx(expected / np.linalg.norm(expected))
-    assert table.mean([]).tolist() == [0.0] * table.dimension == [0.0] * 8
-
-
 def test_a_long_text_is_cut_in_linear_time(table: GlossTable) -> None:
     assert len(table.segment("我的猫" * 20_000)) == 60_000
-
-
-def test_threads_may_share_a_table(table: GlossTable) -> None:
-    found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(table.english("她什么时候结婚"))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert found == ["she when marry"] * 8
 
 
 def test_what_was_built_is_loaded(tmp_path: Path) -> None:

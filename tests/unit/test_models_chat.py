@@ -17,7 +17,7 @@ from amemorix.models.registry import make_chat
 from amemorix.models.structured_chat import StructuredChat, Tally
 from amemorix.ports import ChatModel
 from amemorix.testing import ScriptedChat
-from chat_endpoint import ChatEndpoint, chat_endpoint, said
+from endpoint import ChatEndpoint, chat_endpoint, said
 from pace import PATIENCE, until
 
 KEY = "sk-very-secret"
@@ -130,29 +130,6 @@ async def test_tokens_are_counted_over_the_repair(endpoint: ChatEndpoint) -> Non
 
     assert 150 < tally.prompt < 300, "the second question is estimated: the endpoint did not count it"
     assert 7 < tally.completion < 20
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_passing_fault_is_tried_again(endpoint: ChatEndpoint, status: int) -> None:
-    endpoint.script = [(status, {}, {"error": "busy"}), (status, {}, {"error": "busy"})]
-    pauses: list[float] = []
-
-    assert await ask(connect(endpoint, pauses)) == {"name": "Ada"}
-    assert 0.5 <= pauses[0] < 1.0 <= pauses[1] < 2.0
-
-
-async def test_retry_after_is_honoured(endpoint: ChatEndpoint) -> None:
-    endpoint.script = [(429, {"Retry-After": "7"}, {}), (429, {"Retry-After": "Tue, 14 Nov 2023 22:13:29 GMT"}, {})]
-    pauses: list[float] = []
-    await ask(connect(endpoint, pauses))
-    assert pauses == [7.0, 9.0]
-
-
-async def test_a_pause_too_long_ends_the_question(endpoint: ChatEndpoint) -> None:
-    endpoint.script = [(429, {"Retry-After": "3600"}, {})]
-    with pytest.raises(ChatUnavailable) as caught:
-        await ask(connect(endpoint))
-    assert caught.value.details["retry_after"] == 3600.0
 
 
 async def test_after_the_last_try_it_is_unavailable_without_the_key(endpoint: ChatEndpoint) -> None:
@@ -337,9 +314,3 @@ def test_what_cannot_be_asked_is_refused_by_the_setting(settings: dict[str, Any]
         make_chat(Chat(**settings), environ={})
     assert caught.value.details["field"] == field
     assert field in str(caught.value)
-
-
-def test_a_key_no_header_can_carry_is_refused_without_being_shown() -> None:
-    with pytest.raises(ChatUnavailable) as caught:
-        make_chat(Chat(api_key_env="K", **ENDPOINT), environ={"K": "秘密"})
-    assert "秘密" not in str(caught.value)

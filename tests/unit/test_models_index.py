@@ -85,7 +85,7 @@ def served(tmp_path: Path, model: LocalModel) -> Iterator[str]:
     handler = type("Handler", (Index,), {"asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path / "index")))
     server.asked = handler.asked  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -63,10 +63,6 @@ def test_a_vector_does_not_depend_on_the_batch(folder: Path) -> None:
     np.testing.assert_allclose(together, alone, atol=0.01)
 
 
-def test_no_texts_give_no_rows(folder: Path) -> None:
-    assert LocalEmbedder(folder).embed([]).shape == (0, 32)
-
-
 def test_the_identity_names_model_format_and_weights(folder: Path, tmp_path: Path) -> None:
     info = LocalEmbedder(folder).info
 

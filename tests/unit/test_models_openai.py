@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +16,7 @@ from amemorix.errors import ModelUnavailable
 from amemorix.models.embedding_batches import embed_each
 from amemorix.models.openai.embedder import OpenAIEmbedder
 from amemorix.ports import Encoded
+from endpoint import Reply, ScriptedEndpoint, served
 
 KEY = "sk-very-secret"
 
@@ -31,81 +29,20 @@ def answer(texts: list[str], rows: Callable[[str], Any] = vector) -> dict[str, A
     return {"data": [{"index": i, "embedding": rows(text)} for i, text in enumerate(texts)]}
 
 
-class Endpoint:
-    """A server that records requests; its replies are scripted first, and then come from `reply`."""
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with served(ScriptedEndpoint(lambda body: (200, {}, answer(body["input"])))) as running:
+        yield running
 
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.script: list[tuple[int, dict[str, str], Any]] = []
-        self.reply: Callable[[list[str]], tuple[int, Any]] = lambda texts: (200, answer(texts))
-        self.url = ""
-        self.most_at_once = 0
-        self.delay = 0.0
-        self.end = threading.Event()
-        """Once set, nobody is kept waiting any more."""
-        self.drip = 0.0
-        """Seconds between the bytes of an answer."""
-        self.sent = threading.Event()
-        """Set when an answer has gone out whole."""
-        self._at_once = 0
-        self._lock = threading.Lock()
 
-    def handle(self, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, dict[str, str], Any]:
-        with self._lock:
-            self.requests.append(body)
-            self.headers.append(headers)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
-            scripted = self.script.pop(0) if self.script else None
-        self.end.wait(self.delay)
-        with self._lock:
-            self._at_once -= 1
-        if scripted:
-            return scripted
-        status, content = self.reply(body["input"])
+def replying(endpoint: ScriptedEndpoint, reply: Callable[[list[str]], tuple[int, Any]]) -> None:
+    """Answer texts with this status and content from now on."""
+
+    def whole(body: dict[str, Any]) -> Reply:
+        status, content = reply(body["input"])
         return status, {}, content
 
-    def send(self, out: BinaryIO, data: bytes) -> None:
-        step = 1 if self.drip else len(data) or 1
-        with contextlib.suppress(ConnectionError):
-            for start in range(0, len(data), step):
-                out.write(data[start : start + step])
-                time.sleep(self.drip)
-            self.sent.set()
-
-    @property
-    def inputs(self) -> list[list[str]]:
-        return [request["input"] for request in self.requests]
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    state = Endpoint()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, headers, content = state.handle(body, {"path": self.path, **dict(self.headers)})
-            data = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(data))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            state.send(self.wfile, data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    yield state
-    state.end.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    endpoint.reply = whole
 
 
 @pytest.fixture
@@ -115,7 +52,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def connect(
-    endpoint: Endpoint, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+    endpoint: ScriptedEndpoint, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., OpenAIEmbedder]]:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -126,7 +63,7 @@ def connect(
 
     def make(**settings: Any) -> OpenAIEmbedder:
         settings = {"api_key": KEY, "timeout": 5.0, "sleep": pause, **settings}
-        made.append(OpenAIEmbedder(settings.pop("base_url", endpoint.url), "m", **settings))
+        made.append(OpenAIEmbedder(settings.pop("base_url", endpoint.base_url), "m", **settings))
         return made[-1]
 
     yield make
@@ -134,7 +71,7 @@ def connect(
         embedder.close()
 
 
-def test_many_texts_are_one_request(endpoint: Endpoint, connect) -> None:
+def test_many_texts_are_one_request(endpoint: ScriptedEndpoint, connect) -> None:
     vectors = connect().embed(["a", "bb", "ccc"])
 
     assert endpoint.requests == [{"model": "m", "input": ["a", "bb", "ccc"]}]
@@ -145,37 +82,37 @@ def test_many_texts_are_one_request(endpoint: Endpoint, connect) -> None:
     assert vectors.dtype == np.float32
 
 
-def test_a_lone_surrogate_becomes_a_question_mark(endpoint: Endpoint, connect) -> None:
+def test_a_lone_surrogate_becomes_a_question_mark(endpoint: ScriptedEndpoint, connect) -> None:
     connect().embed(["half \ud800 a pair"])
 
-    assert endpoint.inputs == [["half ? a pair"]]
+    assert [request["input"] for request in endpoint.requests] == [["half ? a pair"]]
 
 
-def test_without_a_key_no_authorization_is_sent(endpoint: Endpoint, connect) -> None:
+def test_without_a_key_no_authorization_is_sent(endpoint: ScriptedEndpoint, connect) -> None:
     connect(api_key=None).embed(["a"])
 
     assert "Authorization" not in endpoint.headers[0]
 
 
-def test_rows_are_ordered_by_index(endpoint: Endpoint, connect) -> None:
+def test_rows_are_ordered_by_index(endpoint: ScriptedEndpoint, connect) -> None:
     straight = connect().embed(["a", "bb", "ccc"])
-    endpoint.reply = lambda texts: (200, {"data": answer(texts)["data"][::-1]})
+    replying(endpoint, lambda texts: (200, {"data": answer(texts)["data"][::-1]}))
 
     np.testing.assert_array_equal(connect().embed(["a", "bb", "ccc"]), straight)
 
 
-def test_base64_vectors_are_read(endpoint: Endpoint, connect) -> None:
+def test_base64_vectors_are_read(endpoint: ScriptedEndpoint, connect) -> None:
     plain = connect().embed(["a", "bb"])
 
     def encoded(text: str) -> str:
         return base64.b64encode(np.array(vector(text), "<f4").tobytes()).decode()
 
-    endpoint.reply = lambda texts: (200, answer(texts, encoded))
+    replying(endpoint, lambda texts: (200, answer(texts, encoded)))
     np.testing.assert_allclose(connect().embed(["a", "bb"]), plain, rtol=1e-6)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_passing_fault_is_tried_again(endpoint: Endpoint, connect, pauses: list[float], status: int) -> None:
+def test_a_passing_fault_is_tried_again(endpoint: ScriptedEndpoint, connect, pauses: list[float], status: int) -> None:
     endpoint.script = [(status, {}, {"error": "busy"}), (status, {}, {"error": "busy"})]
 
     assert connect().embed(["a"]).shape == (1, 3)
@@ -183,18 +120,15 @@ def test_a_passing_fault_is_tried_again(endpoint: Endpoint, connect, pauses: lis
     assert 0.5 <= pauses[0] < 1.0 <= pauses[1] < 2.0
 
 
-def test_retry_after_is_honoured(endpoint: Endpoint, connect, pauses: list[float]) -> None:
-    endpoint.script = [
-        (429, {"Retry-After": "7"}, {}),
-        (429, {"Retry-After": "Tue, 14 Nov 2023 22:13:29 GMT"}, {}),
-    ]
+def test_retry_after_is_honoured(endpoint: ScriptedEndpoint, connect, pauses: list[float]) -> None:
+    endpoint.script = [(429, {"Retry-After": "7"}, {}), (429, {"Retry-After": "Tue, 14 Nov 2023 22:13:29 GMT"}, {})]
 
     connect(clock=FrozenClock(1_700_000_000.0)).embed(["a"])
 
     assert pauses == [7.0, 9.0]
 
 
-def test_a_pause_too_long_ends_the_call(endpoint: Endpoint, connect, pauses: list[float]) -> None:
+def test_a_pause_too_long_ends_the_call(endpoint: ScriptedEndpoint, connect, pauses: list[float]) -> None:
     endpoint.script = [(429, {"Retry-After": "3600"}, {})]
 
     with pytest.raises(ModelUnavailable) as caught:
@@ -203,8 +137,8 @@ def test_a_pause_too_long_ends_the_call(endpoint: Endpoint, connect, pauses: lis
     assert (caught.value.details["endpoint_down"], caught.value.details["retry_after"], pauses) == (True, 3600.0, [])
 
 
-def test_an_endpoint_that_stays_broken_is_down(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (500, {"error": "broken"})
+def test_an_endpoint_that_stays_broken_is_down(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (500, {"error": "broken"}))
 
     with pytest.raises(ModelUnavailable, match="HTTP 500") as caught:
         connect().embed(["a", "b"])
@@ -221,8 +155,8 @@ def test_an_endpoint_that_cannot_be_reached_is_down(connect, pauses: list[float]
     assert len(pauses) == 2
 
 
-def test_a_slow_answer_is_tried_again(endpoint: Endpoint, connect, pauses: list[float]) -> None:
-    endpoint.delay = 0.5
+def test_a_slow_answer_is_tried_again(endpoint: ScriptedEndpoint, connect, pauses: list[float]) -> None:
+    endpoint.open.clear()
 
     with pytest.raises(ModelUnavailable, match="did not answer in time"):
         connect(timeout=0.05, max_attempts=2).embed(["a"])
@@ -230,9 +164,9 @@ def test_a_slow_answer_is_tried_again(endpoint: Endpoint, connect, pauses: list[
     assert len(pauses) == 1
 
 
-def test_an_answer_that_drips_in_is_given_up(endpoint: Endpoint, connect) -> None:
+def test_an_answer_that_drips_in_is_given_up(endpoint: ScriptedEndpoint, connect) -> None:
     endpoint.drip = 0.02
-    endpoint.reply = lambda texts: (200, b" " * 3_000)
+    replying(endpoint, lambda texts: (200, b" " * 3_000))
 
     with pytest.raises(ModelUnavailable, match="did not answer in time"):
         connect(timeout=0.2, max_attempts=1).embed(["a"])
@@ -240,8 +174,8 @@ def test_an_answer_that_drips_in_is_given_up(endpoint: Endpoint, connect) -> Non
     assert not endpoint.sent.is_set()
 
 
-def test_an_answer_that_is_too_large_is_not_read(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (200, b" " * 100_000)
+def test_an_answer_that_is_too_large_is_not_read(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (200, b" " * 100_000))
 
     with pytest.raises(ModelUnavailable, match="more than 1000 bytes") as caught:
         connect(max_answer_bytes=1000).embed(["a", "b"])
@@ -250,7 +184,7 @@ def test_an_answer_that_is_too_large_is_not_read(endpoint: Endpoint, connect) ->
     assert len(endpoint.requests) == 2
 
 
-def test_a_batch_with_too_large_an_answer_goes_in_parts(endpoint: Endpoint, connect) -> None:
+def test_a_batch_with_too_large_an_answer_goes_in_parts(endpoint: ScriptedEndpoint, connect) -> None:
     whole = connect().embed(list("abcdefg"))
 
     np.testing.assert_array_equal(connect(max_answer_bytes=150).embed(list("abcdefg")), whole)
@@ -258,11 +192,11 @@ def test_a_batch_with_too_large_an_answer_goes_in_parts(endpoint: Endpoint, conn
 
 
 @pytest.mark.parametrize("status", [429, 200], ids=["between tries", "while it is silent"])
-def test_closing_ends_requests_under_way(endpoint: Endpoint, connect, status: int) -> None:
+def test_closing_ends_requests_under_way(endpoint: ScriptedEndpoint, connect, status: int) -> None:
     if status == 429:
         endpoint.script = [(429, {"Retry-After": "20"}, {})]
     else:
-        endpoint.delay = 60.0
+        endpoint.open.clear()
     embedder = connect(timeout=600.0, sleep=None)
     caught: list[ModelUnavailable] = []
 
@@ -280,14 +214,13 @@ def test_closing_ends_requests_under_way(endpoint: Endpoint, connect, status: in
     embedder.close()
     thread.join()
 
-    endpoint.end.set()
     assert "closed" in str(caught[0])
     assert len(endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_wrong_key_or_address_is_not_tried_again(endpoint: Endpoint, connect, status: int) -> None:
-    endpoint.reply = lambda texts: (status, {"error": f"key {KEY} is wrong"})
+def test_a_wrong_key_or_address_is_not_tried_again(endpoint: ScriptedEndpoint, connect, status: int) -> None:
+    replying(endpoint, lambda texts: (status, {"error": f"key {KEY} is wrong"}))
 
     with pytest.raises(ModelUnavailable, match=r"key \*\*\* is wrong") as caught:
         connect().embed(["a", "b"])
@@ -297,15 +230,15 @@ def test_a_wrong_key_or_address_is_not_tried_again(endpoint: Endpoint, connect, 
     assert len(endpoint.requests) == 1
 
 
-def test_a_batch_that_is_too_large_goes_in_parts(endpoint: Endpoint, connect) -> None:
+def test_a_batch_that_is_too_large_goes_in_parts(endpoint: ScriptedEndpoint, connect) -> None:
     whole = connect().embed(list("abcdefg"))
-    endpoint.reply = lambda texts: (413, {}) if len(texts) > 2 else (200, answer(texts))
+    replying(endpoint, lambda texts: (413, {}) if len(texts) > 2 else (200, answer(texts)))
 
     np.testing.assert_array_equal(connect().embed(list("abcdefg")), whole)
 
 
-def test_a_bad_text_fails_alone(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (400, {"error": "bad"}) if "bad" in texts else (200, answer(texts))
+def test_a_bad_text_fails_alone(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (400, {"error": "bad"}) if "bad" in texts else (200, answer(texts)))
     texts = ["a", "b", "bad", "c", "d"]
     embedder = connect()
 
@@ -319,8 +252,8 @@ def test_a_bad_text_fails_alone(endpoint: Endpoint, connect) -> None:
     np.testing.assert_array_equal(outcomes[3].vector, embedder.embed(["c"])[0])
 
 
-def test_an_endpoint_that_refuses_everything_is_asked_only_twice(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (400, {"error": "no such model"})
+def test_an_endpoint_that_refuses_everything_is_asked_only_twice(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (400, {"error": "no such model"}))
 
     with pytest.raises(ModelUnavailable, match=r"refuses every text.*no such model") as caught:
         connect().embed([str(i) for i in range(32)])
@@ -329,8 +262,10 @@ def test_an_endpoint_that_refuses_everything_is_asked_only_twice(endpoint: Endpo
     assert len(endpoint.requests) == 2
 
 
-def test_a_vector_that_is_not_finite_is_refused(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (200, answer(texts, lambda t: [float("nan"), 1.0, 1.0] if t == "bad" else vector(t)))
+def test_a_vector_that_is_not_finite_is_refused(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(
+        endpoint, lambda texts: (200, answer(texts, lambda t: [float("nan"), 1.0, 1.0] if t == "bad" else vector(t)))
+    )
     embedder = connect()
 
     with pytest.raises(ModelUnavailable, match="not finite") as caught:
@@ -340,13 +275,13 @@ def test_a_vector_that_is_not_finite_is_refused(endpoint: Endpoint, connect) -> 
     assert [isinstance(outcome, ModelUnavailable) for outcome in embed_each(embedder, ["a", "bad"])] == [False, True]
 
 
-def test_positions_stay_right_when_a_part_has_a_bad_vector(endpoint: Endpoint, connect) -> None:
+def test_positions_stay_right_when_a_part_has_a_bad_vector(endpoint: ScriptedEndpoint, connect) -> None:
     def reply(texts: list[str]) -> tuple[int, Any]:
         if len(texts) > 2:
             return 413, {}
         return 200, answer(texts, lambda t: [0.0, 0.0, 0.0] if t == "zero" else vector(t))
 
-    endpoint.reply = reply
+    replying(endpoint, reply)
 
     with pytest.raises(ModelUnavailable, match="all zero") as caught:
         connect().embed(["a", "b", "c", "zero"])
@@ -354,38 +289,38 @@ def test_positions_stay_right_when_a_part_has_a_bad_vector(endpoint: Endpoint, c
     assert caught.value.details["failed"] == [3]
 
 
-def test_a_count_that_differs_is_refused(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (200, answer(texts[:1]))
+def test_a_count_that_differs_is_refused(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (200, answer(texts[:1])))
 
     with pytest.raises(ModelUnavailable, match="1 vectors for 2 texts"):
         connect().embed(["a", "b"])
 
 
-def test_positions_that_repeat_are_refused(endpoint: Endpoint, connect) -> None:
-    endpoint.reply = lambda texts: (200, {"data": [{"index": 0, "embedding": vector(text)} for text in texts]})
+def test_positions_that_repeat_are_refused(endpoint: ScriptedEndpoint, connect) -> None:
+    replying(endpoint, lambda texts: (200, {"data": [{"index": 0, "embedding": vector(text)} for text in texts]}))
 
     with pytest.raises(ModelUnavailable, match="numbered"):
         connect().embed(["a", "b"])
 
 
-def test_the_dimension_must_stay_the_same(endpoint: Endpoint, connect) -> None:
+def test_the_dimension_must_stay_the_same(endpoint: ScriptedEndpoint, connect) -> None:
     embedder = connect()
     embedder.embed(["a"])
-    endpoint.reply = lambda texts: (200, answer(texts, lambda t: [1.0, 2.0]))
+    replying(endpoint, lambda texts: (200, answer(texts, lambda t: [1.0, 2.0])))
 
     with pytest.raises(ModelUnavailable, match="vectors of 2 numbers, not 3"):
         embedder.embed(["a"])
 
 
 @pytest.mark.parametrize("content", [b"<html>", {"data": "no"}, {"data": [{"index": 0, "embedding": "%%"}]}, []])
-def test_an_answer_of_another_kind_is_refused(endpoint: Endpoint, connect, content: Any) -> None:
-    endpoint.reply = lambda texts: (200, content)
+def test_an_answer_of_another_kind_is_refused(endpoint: ScriptedEndpoint, connect, content: Any) -> None:
+    replying(endpoint, lambda texts: (200, content))
 
     with pytest.raises(ModelUnavailable, match="something else than embeddings"):
         connect().embed(["a"])
 
 
-def test_the_identity_asks_once_when_the_dimension_is_unknown(endpoint: Endpoint, connect) -> None:
+def test_the_identity_asks_once_when_the_dimension_is_unknown(endpoint: ScriptedEndpoint, connect) -> None:
     embedder = connect()
 
     info = embedder.info
@@ -393,11 +328,11 @@ def test_the_identity_asks_once_when_the_dimension_is_unknown(endpoint: Endpoint
     assert embedder.info == info
     assert len(endpoint.requests) == 1
     assert (info.provider, info.model, info.dimension, info.languages) == ("openai", "m", 3, ("*",))
-    place = endpoint.url.removeprefix("http://")
+    place = endpoint.base_url.removeprefix("http://")
     assert info.fingerprint == f"openai:{place}:m:3"
 
 
-def test_a_configured_dimension_needs_no_request(endpoint: Endpoint, connect) -> None:
+def test_a_configured_dimension_needs_no_request(endpoint: ScriptedEndpoint, connect) -> None:
     embedder = connect(dimension=3, request_dimension=True)
 
     assert (embedder.info.dimension, endpoint.requests) == (3, [])
@@ -405,18 +340,22 @@ def test_a_configured_dimension_needs_no_request(endpoint: Endpoint, connect) ->
     assert endpoint.requests[0]["dimensions"] == 3
 
 
-def test_no_texts_need_no_request(endpoint: Endpoint, connect) -> None:
+def test_no_texts_need_no_request(endpoint: ScriptedEndpoint, connect) -> None:
     assert connect(dimension=3).embed([]).shape == (0, 3)
     assert endpoint.requests == []
 
 
-def test_requests_in_flight_are_bounded(endpoint: Endpoint, connect) -> None:
-    endpoint.delay = 0.05
+def test_requests_in_flight_are_bounded(endpoint: ScriptedEndpoint, connect) -> None:
+    endpoint.open.clear()
     embedder = connect(max_concurrent=2)
     threads = [threading.Thread(target=embedder.embed, args=(["a"],)) for _ in range(6)]
 
     for thread in threads:
         thread.start()
+    while endpoint.most_at_once < 2:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    endpoint.open.set()
     for thread in threads:
         thread.join()
 

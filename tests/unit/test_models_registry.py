@@ -157,14 +157,6 @@ def test_a_synchronous_function_of_the_host() -> None:
     np.testing.assert_allclose(embedder.embed(["abc"]), [[3 / 10**0.5, 1 / 10**0.5]], rtol=1e-6)
 
 
-async def test_an_asynchronous_function_runs_on_the_loop_of_the_host() -> None:
-    embedder = HostEmbedder(lengths_later, loop=asyncio.get_running_loop())
-
-    vectors = await asyncio.to_thread(embedder.embed, ["abc", "d"])
-
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-6)
-
-
 async def test_an_asynchronous_function_that_hangs_is_given_up() -> None:
     async def hang(texts: Sequence[str]) -> None:
         await asyncio.sleep(60)
@@ -178,14 +170,6 @@ async def test_an_asynchronous_function_that_hangs_is_given_up() -> None:
 def test_an_asynchronous_function_without_a_loop_is_an_error() -> None:
     with pytest.raises(ModelUnavailable, match="needs the host's running event loop"):
         HostEmbedder(lengths_later).embed(["a"])
-
-
-def test_what_the_function_raises_is_told() -> None:
-    def broken(texts: Sequence[str]) -> None:
-        raise KeyError("model")
-
-    with pytest.raises(ModelUnavailable, match="KeyError: 'model'"):
-        HostEmbedder(broken).embed(["a"])
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit])
@@ -202,14 +186,6 @@ async def test_what_would_end_the_caller_is_told_too(error: type[BaseException])
             await asyncio.to_thread(embedder.embed, ["a"])
 
 
-@pytest.mark.parametrize(
-    "answer", [None, [[1.0, 2.0], [1.0]], [[1.0, 2.0]], [1.0, 2.0], [[float("inf"), 1.0]] * 2, [["x"]] * 2, [[]] * 2]
-)
-def test_an_answer_that_is_not_vectors_is_an_error(answer: Any) -> None:
-    with pytest.raises(ModelUnavailable):
-        HostEmbedder(lambda texts: answer).embed(["a", "b"])
-
-
 def test_a_bad_text_is_found_by_halving() -> None:
     embedder = Picky()
 
@@ -218,29 +194,3 @@ def test_a_bad_text_is_found_by_halving() -> None:
     assert [isinstance(outcome, ModelUnavailable) for outcome in outcomes].index(True) == 2
     assert sum(isinstance(outcome, Encoded) for outcome in outcomes) == 7
     assert embedder.calls == 7
-
-
-def test_texts_that_the_error_names_are_left_out() -> None:
-    embedder = Picky(failed=[1])
-
-    outcomes = embed_each(embedder, ["a", "bad", "ccc"])
-
-    assert isinstance(outcomes[1], ModelUnavailable)
-    assert isinstance(outcomes[2], Encoded)
-    np.testing.assert_array_equal(outcomes[2].vector, [3.0, 1.0])
-    assert embedder.calls == 2
-
-
-def test_an_endpoint_that_is_down_stops_at_once() -> None:
-    embedder = Picky(endpoint_down=True)
-
-    with pytest.raises(ModelUnavailable):
-        embed_each(embedder, ["a", "bad", "c", "d"])
-
-    assert embedder.calls == 1
-
-
-def test_nothing_to_embed_asks_nobody() -> None:
-    embedder = Picky()
-
-    assert (embed_each(embedder, []), embedder.calls) == ([], 0)

@@ -12,9 +12,7 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from amemorix.models.local.catalog import LocalModel, ModelFile
-from amemorix.models.local.minilm_onnx import amplitudes, build_graph, convert
-from amemorix.models.local.onnx_graph import Graph
-from amemorix.models.local.quantisation import Arithmetic, Float32, Int8
+from amemorix.models.local.minilm_onnx import build_graph, convert
 from amemorix.models.telemetry import refuse_telemetry
 
 HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 2, 2, 64, 64
@@ -124,15 +122,6 @@ def infer(graph: bytes | str, output: str, feed: dict[str, np.ndarray]) -> np.nd
     return np.asarray(session.run([output], feed)[0])
 
 
-def product(arithmetic: Arithmetic, rows: np.ndarray, weight: np.ndarray, floor: float | None = None) -> np.ndarray:
-    """The rows of a table times the transpose of `weight`, row by row of the table."""
-    graph = Graph()
-    hidden = graph.node("Mul", [Float32().rows(graph, rows, "rows", "ids"), graph.number(1.0)], output="hidden")
-    result = arithmetic.product(graph, hidden, weight, "weight", floor)
-    model = graph.model(["ids"], {result: ["batch", "length", len(weight)]})
-    return infer(model.SerializeToString(), result, {"ids": np.arange(len(rows))[None]})[0]
-
-
 @pytest.fixture(scope="module")
 def expected() -> np.ndarray:
     weights = tiny_weights()
@@ -185,52 +174,3 @@ def with_hidden(path: str) -> bytes:
     model = onnx.load(path)
     model.graph.output.append(onnx.helper.make_tensor_value_info("hidden", onnx.TensorProto.FLOAT, None))
     return model.SerializeToString()
-
-
-def test_each_row_of_an_int8_product_has_its_own_scale() -> None:
-    rng = np.random.default_rng(3)
-    rows = np.concatenate([np.zeros((1, HIDDEN)), rng.standard_normal((3, HIDDEN))]).astype(np.float32)
-    rows[2] *= 1e-6
-    rows[3] *= 1e6
-    weight = rng.standard_normal((5, HIDDEN)).astype(np.float32)
-
-    got = product(Int8({}), rows, weight)
-
-    np.testing.assert_array_equal(got[0], 0.0)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    assert (np.abs(got - rows @ weight.T) <= 0.1 * lengths).all()
-
-
-@pytest.mark.parametrize("loudest", [0.0, 0.3, 4.0])
-def test_rows_with_a_floor_are_finer_above_it(loudest: float) -> None:
-    rows = np.linspace(-0.17, loudest, HIDDEN, dtype=np.float32)[None]
-    weight = np.eye(HIDDEN, dtype=np.float32)
-
-    got = product(Int8({}), rows, weight, floor=-0.17)
-
-    step = max(loudest / 223, 0.17 / 32)
-    np.testing.assert_allclose(got, rows, atol=0.51 * step)
-
-
-def test_smoothing_keeps_a_loud_channel_from_drowning_the_others() -> None:
-    rng = np.random.default_rng(4)
-    rows = rng.standard_normal((8, HIDDEN)).astype(np.float32)
-    rows[:, 7] *= 100
-    weight = rng.standard_normal((5, HIDDEN)).astype(np.float32)
-
-    def error(arithmetic: Int8) -> float:
-        return float(np.abs(product(arithmetic, rows, weight) - rows @ weight.T).mean())
-
-    assert error(Int8({"hidden": np.abs(rows).max(0)})) < 0.5 * error(Int8({}))
-
-
-def test_amplitudes_are_those_of_every_normalisation_that_a_layer_reads() -> None:
-    found = amplitudes(tiny_weights(), heads=HEADS)
-
-    assert list(found) == [
-        "embeddings.LayerNorm",
-        "encoder.layer.0.attention.output.LayerNorm",
-        "encoder.layer.0.output.LayerNorm",
-        "encoder.layer.1.attention.output.LayerNorm",
-    ]
-    assert all(values.shape == (HIDDEN,) and values.min() > 0 for values in found.values())

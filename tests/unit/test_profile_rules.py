@@ -6,9 +6,10 @@ import pytest
 
 from amemorix.language.normalise import is_mostly_cjk
 from amemorix.profiles.items import ProfileItem, gathered, load, render, score
-from amemorix.profiles.material import SPEAKER, FactOf, Line, RelationOf
 from amemorix.profiles.retractions import endings, has_ended
+from amemorix.profiles.rows import SPEAKER, FactOf, Line, RelationOf
 from amemorix.profiles.rules import fact_item, relation_item, statements, topic_item
+from cases import cases
 
 NAMED = ("林澈", "Ada")
 
@@ -22,44 +23,12 @@ def read(text: str, *, role: int = SPEAKER, kind: str = "message", source_type: 
     return [(item.section, item.statement) for item in statements(line, NAMED, others)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("我喜欢桂花乌龙，但是不吃香菜。", [("likes", "我喜欢桂花乌龙"), ("dislikes", "不吃香菜")]),
-        ("我對花生過敏，點菜的時候提醒我。", [("allergies", "我對花生過敏")]),
-        ("我住在杭州，在阿里上班", [("identity", "我住在杭州"), ("identity", "在阿里上班")]),
-        ("我叫车晓，来自大理", [("identity", "来自大理")]),
-        ("我朋友都叫我阿澈", []),
-        ("I'm from Porto.", [("identity", "I'm from Porto")]),
-        ("我叫小明，今年25岁", [("identity", "我叫小明"), ("identity", "今年25岁")]),
-        ("我打算下个月去日本", [("plans", "我打算下个月去日本")]),
-        ("我每天早上跑步", [("habits", "我每天早上跑步")]),
-        ("我会弹钢琴", [("habits", "我会弹钢琴")]),
-        ("我妈妈在医院工作", [("relations", "我妈妈在医院工作")]),
-        ("我妈喜欢猫", [("relations", "我妈喜欢猫")]),
-        ("I love hiking in the mountains!", [("likes", "I love hiking in the mountains")]),
-        ("I can't stand cilantro.", [("dislikes", "I can't stand cilantro")]),
-        ("I'm allergic to peanuts", [("allergies", "I'm allergic to peanuts")]),
-        ("I'm a nurse at the city hospital.", [("identity", "I'm a nurse at the city hospital")]),
-        ("My sister Anna lives in Lisbon.", [("relations", "My sister Anna lives in Lisbon")]),
-        ("haha no way, I love Oslo", [("likes", "I love Oslo")]),
-        ("Yeah, I usually run every morning.", [("habits", "I usually run every morning")]),
-        ("I'd like to visit Japan next year.", [("plans", "I'd like to visit Japan next year")]),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), cases("profiles", "of_themselves"))
 def test_what_people_say_of_themselves(text: str, expected: list[tuple[str, str]]) -> None:
-    assert read(text) == expected
+    assert read(text) == [*expected]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "你喜欢什么？", "如果我喜欢猫", "我觉得他喜欢猫", "她讨厌香菜", "我觉得周枝喜欢猫", "恐怕我来不了", "我是说明天再说", "哈哈哈哈",
-        "我们喜欢猫", "我也喜欢", "Do you like tea?", "If I like it, fine.", "She likes dogs.", "I'm a bit tired.", "I love it!", "lol ok",
-        "我叫了外卖", "我叫你一声大哥", "我妈叫我回家吃饭", "我妈妈刚才喊我吃饭", "我叫外卖吧", "我的密码是我生日", "我对花生不过敏",
-        "My password hint is the name of my first dog", "I'm from the future haha", "It is the name of my first dog.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", cases("profiles", "nothing_of_the_speaker"))
 def test_what_says_nothing_of_the_speaker(text: str) -> None:
     assert read(text) == []
 
@@ -180,17 +149,7 @@ def test_what_somebody_says_has_ended_takes_back_what_they_said(before: str, sec
     assert not has_ended(item(after, section, at=9.0, row=5), endings([line], []))
 
 
-@pytest.mark.parametrize(
-    ("before", "section", "after"),
-    [
-        ("我喜欢桂花乌龙", "likes", "我不喜欢"), ("我喜欢桂花乌龙", "likes", "我不喜欢龙井"), ("我住在杭州", "identity", "他不住在杭州了"),
-        ("我喜欢猫", "likes", "我不只喜欢猫"), ("我住在杭州", "identity", "我爸不住在杭州了"), ("我最近很累", "notes", "我不累"),
-        ("我喜欢字节跳动的食堂", "likes", "我从字节离职了"), ("不吃香菜", "dislikes", "我还是不吃香菜"), ("我住在杭州", "identity", "我不住在杭州了吗？"),
-        ("I love tea", "likes", "I don't love coffee"), ("I live in Lisbon", "identity", "She doesn't live in Lisbon any more"),
-        ("I love tea", "likes", "I don't like it"), ("I eat meat", "habits", "I don't eat meat on Fridays"),
-        ("I live in Lisbon", "identity", "It's not Lisbon."), ("I never eat meat", "dislikes", "I don't eat meat"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "section", "after"), cases("profiles", "takes_nothing_back"))
 def test_what_denies_something_else_takes_nothing_back(before: str, section: str, after: str) -> None:
     line = Line(5, 1, 1, "message", "chat", SPEAKER, 9.0, after, alive=True)
     assert not has_ended(item(before, section, at=3.0, row=2), endings([line], []))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.language import normalise as text
 from amemorix.language.normalise import (
     clean_text,
     content_hash,
@@ -15,7 +14,6 @@ from amemorix.language.normalise import (
     normalise_name,
     pack_terms,
     query_terms,
-    term_hashes,
     tokens,
     unpack_terms,
 )
@@ -94,16 +92,6 @@ def test_blobs_hold_distinct_hashes_with_counts() -> None:
     assert pack_terms(["a", "b"]) == pack_terms(["b", "a"])
 
 
-def test_a_cut_blob_is_refused() -> None:
-    with pytest.raises(ValueError, match="5 bytes a term"):
-        unpack_terms(b"1234")
-
-
-def test_term_hashes_keep_the_order() -> None:
-    assert term_hashes(["b", "汉", "b"]).tolist() == [crc32(b"b"), crc32("汉".encode()), crc32(b"b")]
-    assert term_hashes([]).dtype == np.uint32
-
-
 def test_content_hash_ignores_space_and_composition_only() -> None:
     assert content_hash(" a\n\tb ") == content_hash("a b")
     assert content_hash("caf\u00e9") == content_hash("cafe\u0301")
@@ -156,8 +144,3 @@ def test_threads_agree() -> None:
     expected = [tokens(one) for one in texts]
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(tokens, texts)] == expected
-
-
-def test_all_is_exact() -> None:
-    public = {name for name in vars(text) if getattr(vars(text)[name], "__module__", "") == text.__name__}
-    assert {name for name in public if not name.startswith("_")} <= set(text.__all__)

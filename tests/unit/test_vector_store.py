@@ -76,22 +76,16 @@ def test_an_allow_list_is_exact() -> None:
         assert ids.tolist() == brute_force(stored, query, allowed)[:10]
 
 
-def test_an_empty_allow_list_allows_nothing() -> None:
-    store = built(rows_of(unit_vectors(50)))
-
-    ids, scores = store.search(unit_vectors(1)[0], 5, NONE)
-
-    assert ids.tolist() == scores.tolist() == []
-
-
-def test_an_empty_store_and_a_k_of_zero_find_nothing() -> None:
+def test_an_empty_store_an_empty_allow_list_and_a_k_of_zero_find_nothing() -> None:
     query = unit_vectors(1)[0]
 
     assert VectorStore(DIMENSION).search(query, 5)[0].tolist() == []
     assert VectorStore(DIMENSION).search(query, 5, np.array([1, 2]))[0].tolist() == []
     assert VectorStore(DIMENSION).background(query).tolist() == []
     assert np.isnan(VectorStore(DIMENSION).scores(query, np.array([1, 2]))).all()
-    assert built(rows_of(unit_vectors(50))).search(query, 0)[0].tolist() == []
+    store = built(rows_of(unit_vectors(50)))
+    assert store.search(query, 0)[0].tolist() == []
+    assert store.search(query, 5, NONE)[0].tolist() == []
 
 
 def test_the_shortlist_finds_nearly_what_an_exact_search_finds() -> None:
@@ -172,15 +166,6 @@ def test_a_removed_vector_is_never_found_and_may_come_back() -> None:
     assert len(store) == 1501
 
 
-def test_an_id_removed_twice_is_counted_once() -> None:
-    store = built(rows_of(unit_vectors(5)))
-
-    store.apply([], [3, 3])
-    store.apply([], [3])
-
-    assert len(store) == 4
-
-
 def test_a_shortlist_looks_past_the_tombstones_that_are_nearest() -> None:
     query = unit_vectors(1, seed=1)[0]
     near = np.repeat(query[None], 2500, axis=0)
@@ -196,12 +181,6 @@ def test_equal_vectors_come_by_id() -> None:
     store = built([row(number, vector) for number in (5, 9, 1, 7, 3)])
 
     assert store.search(vector, 3)[0].tolist() == [1, 3, 5]
-
-
-def test_the_last_of_several_rows_with_one_id_counts() -> None:
-    first, second = unit_vectors(2)
-
-    assert built([row(1, first), row(1, second)]).dump() == built([row(1, second)]).dump()
 
 
 @pytest.mark.parametrize("bad", [b"", b"\0" * (2 * DIMENSION - 2), np.full(DIMENSION, np.nan, "<f2").tobytes()])
@@ -311,19 +290,6 @@ def test_many_recent_vectors_are_merged() -> None:
     assert store.compact() is True
     assert store.compact() is False
     assert len(store) == 21_000
-
-
-def test_an_empty_store_can_be_saved(tmp_path: Path) -> None:
-    assert reloaded(VectorStore(DIMENSION), tmp_path).dump() == {}
-
-
-def test_a_loaded_store_grows(tmp_path: Path) -> None:
-    vectors = unit_vectors(300)
-    store = reloaded(built(rows_of(vectors[:200])), tmp_path)
-    for one in rows_of(vectors)[200:]:
-        store.apply([one], [])
-
-    assert_equal(store, built(rows_of(vectors)))
 
 
 def truncate(path: Path) -> None:

@@ -1,21 +1,22 @@
-"""Loops in the background that make rows out of rows, and how they rest, retry and give way to calls."""
+"""Work in the background: loops that make rows out of rows, how they rest, retry, give way to calls, and come to their end."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Executor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import MemoryFault
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 
-__all__ = ["UNLIMITED", "Backoff", "ChangeFollower", "run_forever"]
+__all__ = ["UNLIMITED", "ChangeFollower", "end_tasks", "run_forever", "run_to_completion"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,21 +26,6 @@ LONGEST_REST = 60.0
 UNLIMITED = 1 << 62
 
 
-class Backoff:
-    """How long a loop rests after each failure: twice as long every time, until a step succeeds."""
-
-    def __init__(self, pause: float) -> None:
-        self._pause = self._rest = pause
-
-    def rest(self) -> float:
-        """Seconds to rest after one more failure."""
-        rest, self._rest = self._rest, max(self._pause, min(self._rest * 2, LONGEST_REST))
-        return rest
-
-    def reset(self) -> None:
-        self._rest = self._pause
-
-
 async def run_forever(
     step: Callable[[], Awaitable[bool]],
     *,
@@ -47,14 +33,16 @@ async def run_forever(
     pause: float | Callable[[], float],
     idle_share: float,
     is_busy: Callable[[], bool] = lambda: False,
+    busy_share: float = BUSY_SHARE,
+    wake: asyncio.Event | None = None,
 ) -> None:
     """Take step after step, until cancelled.
 
-    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and longer
-    while `is_busy`; after one that found nothing `pause` seconds; after failures ever longer.
+    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and
+    `busy_share` while `is_busy`; after one that found nothing `pause` seconds, or until `wake`; after failures ever longer.
     """
     next_pause = pause if callable(pause) else lambda: pause
-    backoff = Backoff(next_pause())
+    first = rest = next_pause()
     while True:
         started = time.perf_counter()
         try:
@@ -66,12 +54,48 @@ async def run_forever(
                 log.warning("%s failed, retrying: %s", what, exc)
             else:
                 log.exception("%s failed, retrying", what)
-            await asyncio.sleep(backoff.rest())
+            await asyncio.sleep(rest)
+            rest = max(first, min(rest * 2, LONGEST_REST))
             continue
-        backoff.reset()
+        rest = first
         spent = time.perf_counter() - started
-        share = max(idle_share, BUSY_SHARE) if is_busy() else idle_share
-        await asyncio.sleep(spent * share if worked else next_pause())
+        if worked:
+            await asyncio.sleep(spent * (max(idle_share, busy_share) if is_busy() else idle_share))
+        elif wake is None:
+            await asyncio.sleep(next_pause())
+        else:
+            wake.clear()
+            with contextlib.suppress(TimeoutError):
+                # not wait_for: before Python 3.12 it can swallow a cancellation
+                async with asyncio.timeout(next_pause()):
+                    await wake.wait()
+
+
+async def run_to_completion(
+    pool: Executor, work: Callable[[], T], *, when_cancelled: Callable[[], None] | None = None
+) -> T:
+    """Do it on a thread of the pool; a cancellation waits for its end, so that nothing works on files that nobody minds.
+
+    `when_cancelled` may tell the work to end soon. What it raises then counts as seen.
+    """
+    future = asyncio.get_running_loop().run_in_executor(pool, work)
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if when_cancelled is not None:
+            when_cancelled()
+        await asyncio.wait([future])
+        raise
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks and wait for their end; those of another loop, which does not run any more, have ended with it."""
+    here = asyncio.get_running_loop()
+    mine = [task for task in tasks if task.get_loop() is here]
+    for task in mine:
+        task.cancel()
+    await asyncio.gather(*mine, return_exceptions=True)
 
 
 class ChangeFollower(ABC):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from ..clock import Clock
@@ -16,8 +15,6 @@ from ..models.structured_chat import Said, StructuredChat, Tally
 from ..ports import ChatInfo, ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.rows import chat_usage
-from ..store.rows.chat_usage import ChatUsage
 
 __all__ = ["ChatMeter", "MeteredChat"]
 
@@ -36,39 +33,38 @@ class ChatMeter:
         if not self._budget:
             return
         day = self._day()
-        used = await self._store.read(lambda db: chat_usage.tokens(db, day))
+        used = await self._store.read(lambda db: _tokens(db, day))
         if used >= self._budget:
             raise ChatUnavailable(
                 f"{used} tokens were used today (UTC); chat.daily_token_budget is {self._budget}.",
-                budget_spent=True, retry_after=self._until_tomorrow(),
+                budget_spent=True, retry_after=86_400 - self._clock.now() % 86_400,
             )  # fmt: skip
 
     async def count(self, task: str, tally: Tally, problem: str) -> None:
         """Note a question with what it cost, and what went wrong if anything did."""
         self.last_error = problem
-        used = ChatUsage(1, 1 if problem else 0, tally.prompt, tally.completion)
-        day = self._day()
-        await self._store.write(lambda db: chat_usage.add(db, day, task, used))
+        values = {
+            "day": self._day(), "task": task, "calls": 1, "failures": int(bool(problem)), "prompt_tokens": tally.prompt,
+            "completion_tokens": tally.completion,
+        }  # fmt: skip
+        await self._store.write(lambda db: db.run("chat_usage_add", **values))
 
     def state(self, db: Connection) -> dict[str, Any]:
         """What was used, in total by task and today."""
+        names = ("calls", "failures", "prompt_tokens", "completion_tokens")
         return {
             "daily_token_budget": self._budget,
-            "tokens_today": chat_usage.tokens(db, self._day()),
-            "tasks": {task: asdict(used) for task, used in chat_usage.by_task(db).items()},
+            "tokens_today": _tokens(db, self._day()),
+            "tasks": {task: dict(zip(names, counts, strict=True)) for task, *counts in db.run("chat_usage_by_task")},
             "error": self.last_error,
         }
 
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock.now(), UTC)
-
     def _day(self) -> str:
-        return self._now().date().isoformat()
+        return datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
 
-    def _until_tomorrow(self) -> float:
-        now = self._now()
-        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        return (midnight - now).total_seconds()
+
+def _tokens(db: Connection, day: str) -> int:
+    return db.run("chat_usage_tokens", day=day).fetchone()[0]
 
 
 class MeteredChat:
@@ -111,22 +107,17 @@ class MeteredChat:
     ) -> dict[str, Any]:
         if isinstance(self._model, StructuredChat):
             return await self._model.counted(task, system, user, schema=schema, tally=tally)
-        answer = await self._asked_foreign(task, system, user, schema)
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await self._model.answer(task, system, user, schema=schema)
+        except ChatUnavailable:
+            raise
+        except TimeoutError as exc:
+            raise ChatUnavailable(f"The chat model did not answer within {self._seconds:g} s.") from exc
+        except Exception as exc:  # whatever a model of the host's own raises
+            raise ChatUnavailable(f"The chat model failed: {type(exc).__name__}: {exc}") from exc
         tally.add([{"content": system}, {"content": user}], Said(answer))
         try:
             return read_object(answer, schema)
         except Misfit as misfit:
             raise ChatUnavailable(f"The chat model's answer for {task} does not fit: {misfit}.", misfit=True) from None
-
-    async def _asked_foreign(
-        self, task: str, system: str, user: str, schema: Mapping[str, Any]
-    ) -> dict[str, Any] | str:
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await self._model.answer(task, system, user, schema=schema)
-        except ChatUnavailable:
-            raise
-        except TimeoutError as exc:
-            raise ChatUnavailable(f"The chat model did not answer within {self._seconds:g} s.") from exc
-        except Exception as exc:
-            raise ChatUnavailable(f"The chat model failed: {type(exc).__name__}: {exc}") from exc

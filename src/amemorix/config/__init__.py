@@ -4,8 +4,7 @@ from .document import decoded, read_text
 from .load import load, parse, refuse_lost_folder, refuse_part, remember_data_dir
 from .model import Config, ReloadLevel, Section, SharedGroup
 from .patch import merged, patched
-from .render import default_toml
-from .schema import Setting, changes, config_schema, settings, strongest
+from .schema import Setting, changes, config_schema, default_toml, settings, strongest
 from .watch import watch
 from .write import backups_of, write_text
 

@@ -54,23 +54,16 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
         yield Problem(path, f"{dotted(path)}: {NO_VARIABLE}")
         return
     if error.validator != "additionalProperties":
-        yield Problem(path, _refusal(path, error.instance, schema), _plain(error.instance))
+        value, kind, hint = error.instance, schema.get("type"), ""
+        if isinstance(value, date | time) and "string" in (kind, schema.get("items", {}).get("type")):
+            hint = " (put it in quotes)"
+        elif isinstance(value, str) and kind in {"boolean", "integer", "number"}:
+            hint = " (write it without quotes)"
+        yield Problem(path, f"{dotted(path)} is {_shown(value)}; allowed: {allowed(schema)}{hint}", _plain(value))
         return
     for key in cast("dict[str, Any]", error.instance):
         if key not in schema["properties"]:
             yield Problem((*path, key), _unknown(path, key))
-
-
-def _refusal(path: KeyPath, value: Any, schema: dict[str, Any]) -> str:
-    return f"{dotted(path)} is {_shown(value)}; allowed: {allowed(schema)}{_hint(value, schema)}"
-
-
-def _hint(value: Any, schema: dict[str, Any]) -> str:
-    if isinstance(value, date | time) and "string" in (schema.get("type"), schema.get("items", {}).get("type")):
-        return " (put it in quotes)"
-    if isinstance(value, str) and schema.get("type") in {"boolean", "integer", "number"}:
-        return " (write it without quotes)"
-    return ""
 
 
 def _shown(value: Any) -> str:
@@ -111,22 +104,16 @@ def _unknown(table: KeyPath, key: str) -> str:
     """The value is not repeated: it may be a secret that was put in the wrong place."""
     here = ".".join(str(part) for part in table if isinstance(part, str))
     inside = f"{here}[]" if table and isinstance(table[-1], int) else here
-    near = _nearest(inside, key)
-    known = [path.rpartition(".")[2] for path in _known() if path.rpartition(".")[0] == inside]
-    hint = f"did you mean {near}" if near else f"known here: {', '.join(known)}"
-    return f"{dotted((*table, _cut(key)))} is not a setting; {hint}"
-
-
-def _nearest(table: str, key: str) -> str | None:
-    """The known path whose last part is most like `key`, preferably in the same table."""
     word = _cut(key).lower().replace("-", "_")
 
     def likeness(path: str) -> float:
         parent, _, name = path.rpartition(".")
-        return difflib.SequenceMatcher(None, word, name).ratio() + _SAME_TABLE * (parent == table)
+        return difflib.SequenceMatcher(None, word, name).ratio() + _SAME_TABLE * (parent == inside)
 
-    best = max(_known(), key=likeness)
-    return best if likeness(best) >= _NEAR else None
+    near = max(_known(), key=likeness)
+    known = [path.rpartition(".")[2] for path in _known() if path.rpartition(".")[0] == inside]
+    hint = f"did you mean {near}" if likeness(near) >= _NEAR else f"known here: {', '.join(known)}"
+    return f"{dotted((*table, _cut(key)))} is not a setting; {hint}"
 
 
 @cache

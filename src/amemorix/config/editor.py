@@ -30,12 +30,13 @@ def edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str
             _remove(parts, key)
     for key, value in wanted.items():
         before = current.get(key, {})
+        found: list[Any] = [item for part in parts for _, item in _places(part, key)]
         if same(before, value):
             continue
         if key in current and isinstance(before, Mapping) and isinstance(value, Mapping):
-            edit([*_items(parts, key)], before, value)
+            edit(found, before, value)
         else:
-            item = next(_items(parts, key), None)
+            item = found[0] if found else None
             if isinstance(item, Array) and isinstance(value, list | tuple):
                 _edit_array(item, value)
             elif item is None or isinstance(item, Table | AoT) or isinstance(value, Mapping):
@@ -122,10 +123,6 @@ def _is_dotted(part: _Part) -> bool:
         and part.is_super_table()
         and any(key and (key.is_dotted() or not isinstance(item, Table | AoT)) for key, item in part.value.body)
     )
-
-
-def _items(parts: Sequence[_Part], key: str) -> Iterator[Any]:
-    return (item for part in parts for _, item in _places(part, key))
 
 
 def _places(part: _Part, key: str) -> Iterator[tuple[int, Item]]:

@@ -26,7 +26,7 @@ def load(path: Path, *, create: bool = False) -> Config:
     """
     if create and not path.exists():
         refuse_lost_folder(path, None, f"{path} is gone")
-        from .render import default_toml
+        from .schema import default_toml
 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, default_toml(), backups=0)
@@ -92,17 +92,15 @@ def refuse_part(text: str, where: str) -> None:
 
 
 def _part(text: str, tables: dict[str, Any]) -> Problem | None:
+    told = ""
     if not _holds_setting(tables):
-        return Problem(
-            (), "the text holds no setting: put them back, or delete the file to have it written with the defaults"
-        )
-    if is_cut_off(text):
-        return Problem(
-            (),
+        told = "the text holds no setting: put them back, or delete the file to have it written with the defaults"
+    elif is_cut_off(text):
+        told = (
             "the text was cut off: its head names the line it ends with, and that line is missing. "
-            "Put back what is missing, or take that line out of the head as well",
+            "Put back what is missing, or take that line out of the head as well"
         )
-    return None
+    return Problem((), told) if told else None
 
 
 def _holds_setting(tables: dict[str, Any]) -> bool:
@@ -110,18 +108,14 @@ def _holds_setting(tables: dict[str, Any]) -> bool:
 
 
 def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
-    places = Lines(text)
-    reports = sorted((_report(places, problem) for problem in problems), key=lambda report: report.get("line", 0))
-    lines = [
-        f"line {report['line']}: {report['problem']}" if "line" in report else report["problem"] for report in reports
-    ]
+    places, reports = Lines(text), list[dict[str, Any]]()
+    for problem in problems:
+        report = {"path": dotted(problem.path), "problem": problem.text}
+        known = {"line": places.of(problem.path), "value": problem.value}
+        reports.append(report | {name: value for name, value in known.items() if value is not None})
+    reports.sort(key=lambda report: report.get("line", 0))
+    lines = [f"line {one['line']}: {one['problem']}" if "line" in one else one["problem"] for one in reports]
     if len(lines) == 1:
         return InvalidConfig(f"{where}, {lines[0]}.", problems=reports, file=where)
     listing = "".join(f"\n  {line}" for line in lines)
     return InvalidConfig(f"{where} has {len(lines)} problems:{listing}", problems=reports, file=where)
-
-
-def _report(places: Lines, problem: Problem) -> dict[str, Any]:
-    known = {"line": places.of(problem.path), "value": problem.value}
-    report = {"path": dotted(problem.path), "problem": problem.text}
-    return report | {name: value for name, value in known.items() if value is not None}

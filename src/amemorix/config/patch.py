@@ -28,7 +28,7 @@ def patched(text: str, patch: Mapping[str, Any]) -> str:
     try:
         _check_keys(patch)
         current, wished = read_tables(body, "the configuration"), _expand(patch, {})
-        _check(wished)
+        _refuse_what_toml_cannot_hold(wished)
         wanted = merged(current, wished)
         result = body if same(current, wanted) else _edited(body, current, wanted)
     except RecursionError as exc:
@@ -82,7 +82,7 @@ def _subtable(table: dict[str, Any], key: str) -> dict[str, Any]:
     return table[key]
 
 
-def _check(wished: Mapping[str, Any]) -> None:
+def _refuse_what_toml_cannot_hold(wished: Mapping[str, Any]) -> None:
     """Raise InvalidConfig if a value is nothing that TOML can hold."""
     import tomlkit
     from tomlkit.exceptions import ConvertError

@@ -6,7 +6,7 @@ from typing import Literal
 
 from .section import Section, live, rebuild
 
-__all__ = ["Noise", "Rerank", "RerankWeights", "Retrieval", "Sparse", "Weights"]
+__all__ = ["Retrieval", "Weights"]
 
 
 class Weights(Section):

@@ -1,19 +1,30 @@
-"""The settings as data: their JSON Schema, one record for each, and what differs between two configurations."""
+"""The settings as data: their JSON Schema, one record for each, the commented default file, and what differs between two."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from .document import LAST_LINE, PROMISE
 from .model import Config, ReloadLevel, Section
 
-__all__ = ["Setting", "allowed", "changes", "config_schema", "sections", "settings", "strongest"]
+__all__ = ["Setting", "allowed", "changes", "config_schema", "default_toml", "sections", "settings", "strongest"]
 
 _KINDS = {
     "array": "an array", "boolean": "a boolean", "integer": "an integer", "number": "a number", "object": "a table",
     "string": "a string",
 }  # fmt: skip
+
+_HEAD = """\
+Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default.
+
+What a change of a setting costs:
+  live     it applies to the next call
+  rebuild  a new model or index is built beside the old one, which serves until the switch
+  restart  the store is opened anew, or the process has to be started again
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +124,43 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def changes(old: Config, new: Config) -> dict[str, ReloadLevel]:
+def default_toml() -> str:
+    """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default."""
+    from tomlkit import item
+
+    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
+    tables = sections()
+    groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
+    for setting in settings():
+        if "[]" not in setting.path:
+            groups[setting.path.rpartition(".")[0]].append(setting)
+    for path, group in groups.items():
+        if path:
+            lines += ["", "", *_comment(tables[path]), f"[{path}]"]
+        for one in group:
+            lines += ["", *_comment(one.description), *_comment(f"Allowed: {one.bounds}. Change: {one.reload}.")]
+            lines.append(f"{one.path.rpartition('.')[2]} = {item(one.default).as_string()}")
+    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, 100, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def changes(old: Section, new: Section, prefix: str = "") -> dict[str, ReloadLevel]:
     """Dotted name of each setting that differs, with its reload level, in the order of the model."""
-    return dict(_changes(old, new, ""))
+    found: dict[str, ReloadLevel] = {}
+    for name, field in type(old).model_fields.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, Section):
+            found |= changes(before, after, f"{prefix}{name}.")
+        elif before != after:
+            found[f"{prefix}{name}"] = cast("dict[str, ReloadLevel]", field.json_schema_extra)["x-reload"]
+    return found
 
 
 def strongest(changed: Mapping[str, ReloadLevel]) -> ReloadLevel | None:
     """The costliest level among the changes (`restart` over `rebuild` over `live`); None if nothing changed."""
     return max(changed.values(), key=get_args(ReloadLevel).index, default=None)
-
-
-def _changes(old: Section, new: Section, prefix: str) -> Iterator[tuple[str, ReloadLevel]]:
-    for name, field in type(old).model_fields.items():
-        before, after = getattr(old, name), getattr(new, name)
-        if isinstance(before, Section):
-            yield from _changes(before, after, f"{prefix}{name}.")
-        elif before != after:
-            extra = cast("dict[str, ReloadLevel]", field.json_schema_extra)
-            yield f"{prefix}{name}", extra["x-reload"]

@@ -59,16 +59,13 @@ async def _settled(path: Path, seen: bytes | None, good: bytes | None, stop: asy
     """The content, once it stayed the same for long enough: an editor may be half way through."""
     now, quiet = await asyncio.to_thread(_content, path), 0
     while now is not None and now != seen and not stop.is_set():
-        if quiet >= (_QUIET_LOOKS_OF_A_PART if _may_be_part(now, good) else 1):
+        may_be_part = good is not None and len(now) < len(good) and _last_line(now) != _last_line(good)
+        if quiet >= (_QUIET_LOOKS_OF_A_PART if may_be_part else 1):
             break
         await asyncio.sleep(_DEBOUNCE_SECONDS)
         before, now = now, await asyncio.to_thread(_content, path)
         quiet = quiet + 1 if now == before else 0
     return now
-
-
-def _may_be_part(content: bytes, good: bytes | None) -> bool:
-    return good is not None and len(content) < len(good) and _last_line(content) != _last_line(good)
 
 
 def _last_line(content: bytes) -> bytes:
@@ -83,11 +80,17 @@ def _content(path: Path) -> bytes | None:
 
 
 async def _hints(folder: Path, stop: asyncio.Event, force_polling: bool | None, tick: float) -> AsyncGenerator[None]:
-    """Yield when something happened in the folder, and at least every `tick` seconds."""
+    """Yield when watchfiles saw something happen in the folder itself, and at least every `tick` seconds."""
+    from watchfiles import awatch
+
     while not stop.is_set():
         identity = _identity(folder)
         try:
-            async with aclosing(_notices(folder, stop, force_polling, tick)) as notices:
+            notices = awatch(
+                folder, watch_filter=None, stop_event=stop, debounce=200, rust_timeout=max(1, int(tick * 1000)),
+                yield_on_timeout=True, force_polling=force_polling, recursive=False,
+            )  # fmt: skip
+            async with aclosing(notices):
                 async for _ in notices:
                     yield
                     if _identity(folder) != identity:
@@ -106,20 +109,3 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-async def _notices(folder: Path, stop: asyncio.Event, force_polling: bool | None, tick: float) -> AsyncGenerator[None]:
-    """What watchfiles sees in the folder itself, and a beat every `tick` seconds of silence."""
-    from watchfiles import awatch
-
-    async for _ in awatch(
-        folder,
-        watch_filter=None,
-        stop_event=stop,
-        debounce=200,
-        rust_timeout=max(1, int(tick * 1000)),
-        yield_on_timeout=True,
-        force_polling=force_polling,
-        recursive=False,
-    ):
-        yield

@@ -40,7 +40,8 @@ def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = Non
             return None
         copy = None if old is None or backups < 1 else _back_up(target, _without_secrets(old), clock or SystemClock())
         _replace(target, data)
-        _prune(target, backups)
+        for old_copy in backups_of(target)[:-backups] if backups else ():
+            old_copy.unlink(missing_ok=True)
     except OSError as exc:
         raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=str(path)) from exc
     return copy
@@ -87,22 +88,25 @@ def _back_up(target: Path, data: bytes, clock: Clock) -> Path:
     raise FileExistsError(f"{target.name}.backup.{moment} exists a thousand times")
 
 
-def _prune(target: Path, keep: int) -> None:
-    copies = backups_of(target)
-    for copy in copies[: max(0, len(copies) - keep)] if keep else []:
-        copy.unlink(missing_ok=True)
-
-
 def _replace(target: Path, data: bytes) -> None:
     fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         _create(fresh, data, like=target)
-        _sweep(target, fresh)
+        limit = fresh.stat().st_mtime - _STALE_SECONDS
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+            with suppress(FileNotFoundError):
+                if leftover.stat().st_mtime < limit:
+                    leftover.unlink()
         os.replace(fresh, target)
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    if sys.platform != "win32":  # makes the renaming itself durable; Windows has no such call and does without
+        handle = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _create(path: Path, data: bytes, *, like: Path) -> None:
@@ -118,21 +122,3 @@ def _create(path: Path, data: bytes, *, like: Path) -> None:
                     os.chown(path, model.st_uid, model.st_gid)
             path.chmod(stat.S_IMODE(model.st_mode))
         os.fsync(file.fileno())
-
-
-def _sweep(target: Path, fresh: Path) -> None:
-    limit = fresh.stat().st_mtime - _STALE_SECONDS
-    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
-        with suppress(FileNotFoundError):
-            if leftover.stat().st_mtime < limit:
-                leftover.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming itself durable; Windows has no such call and does without."""
-    if sys.platform != "win32":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

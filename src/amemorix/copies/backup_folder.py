@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -22,21 +21,10 @@ from ..errors import InvalidRequest, NotFound
 from ..indexes.snapshot import process_mark
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
-from ..store.file_swap import DATABASE_FILE, sync_folder
-from ..store.private_files import make_private, private_opener
+from ..store.file_swap import DATABASE_FILE
+from ..store.private_files import make_private, private_opener, sync_folder
 
-__all__ = [
-    "BACKUPS",
-    "MANIFEST",
-    "ON_PURPOSE",
-    "SETTINGS",
-    "Backup",
-    "BackupFolder",
-    "FileSeal",
-    "Manifest",
-    "Reason",
-    "sealed",
-]
+__all__ = ["MANIFEST", "ON_PURPOSE", "SETTINGS", "Backup", "BackupFolder", "Manifest", "Reason", "sealed"]
 
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
@@ -96,7 +84,6 @@ class Backup:
 
     @property
     def database(self) -> Path:
-        """The copy of the database."""
         return self.folder / DATABASE_FILE
 
     @property
@@ -108,7 +95,6 @@ class Backup:
 
     @property
     def bytes(self) -> int:
-        """Size of its files."""
         return sum(seal.bytes for seal in self.manifest.files.values())
 
 
@@ -123,10 +109,13 @@ class BackupFolder:
     # finding
 
     def all(self) -> list[Backup]:
-        """Every backup, the newest first."""
         found = {backup.folder.resolve(): backup for place in (*self.roots, self.home) for backup in _within(place)}
-        aged = [(age, backup) for backup in found.values() if (age := _age(backup))]
-        return [backup for _, backup in sorted(aged, key=itemgetter(0), reverse=True)]
+        aged: list[tuple[float, int, int, Backup]] = []
+        for backup in found.values():
+            with contextlib.suppress(OSError):  # it has gone meanwhile
+                written = (backup.folder / MANIFEST).stat().st_mtime_ns
+                aged.append((backup.manifest.created_at, backup.manifest.change_seq, written, backup))
+        return [backup for *_, backup in sorted(aged, key=lambda one: one[:3], reverse=True)]
 
     def find(self, which: str, field: str = "backup") -> Backup:
         """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
@@ -178,7 +167,6 @@ class BackupFolder:
         return [path for path in found if path.is_file() and not path.is_symlink()]
 
     def holds(self, path: Path) -> bool:
-        """Whether a file is one of a backup's."""
         return any(place in path.parent.parents for place in (self.home, *self.roots))
 
     # making
@@ -204,7 +192,6 @@ class BackupFolder:
         return manifest
 
     def publish(self, folder: Path, manifest: Manifest) -> Backup:
-        """The folder is a backup from now on."""
         final = folder.with_name(manifest.id)
         os.replace(folder, final)
         sync_folder(final.parent)
@@ -236,13 +223,9 @@ class BackupFolder:
             shutil.rmtree(folder, ignore_errors=True)
             return
         changed = replace(
-            held.manifest,
-            counts=dict(found.counts),
-            numbers=dict(found.numbers),
-            change_seq=found.last,
-            files=sealed(folder),
-            purged=held.manifest.purged + purged,
-        )
+            held.manifest, counts=dict(found.counts), numbers=dict(found.numbers), change_seq=found.last,
+            files=sealed(folder), purged=held.manifest.purged + purged,
+        )  # fmt: skip
         write(folder, changed)
 
     def remove(self, backup: Backup) -> None:
@@ -278,7 +261,16 @@ class BackupFolder:
 def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
     """Size and checksum of each file but the manifest."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(MANIFEST))
-    return {path.name: _seal(path, watch) for path in files}
+    seals: dict[str, FileSeal] = {}
+    for path in files:
+        digest, size = hashlib.sha256(), 0
+        with path.open("rb", buffering=0) as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+                size += len(block)
+                watch(len(block))
+        seals[path.name] = FileSeal(size, digest.hexdigest())
+    return seals
 
 
 def read(folder: Path) -> Backup | None:
@@ -290,7 +282,6 @@ def read(folder: Path) -> Backup | None:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest in its place, whole."""
     draft = folder / f"{MANIFEST}.draft"
     with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
         file.write(json.dumps(asdict(manifest), indent=1))
@@ -318,25 +309,6 @@ def _unfinished(place: Path) -> list[Path]:
     """Folders that a backup left unfinished, however deep; others may call theirs nearly so."""
     found = [Path(folder, name) for folder, below, _ in os.walk(place) for name in below if _LEFT.fullmatch(name)]
     return [path for path in found if not path.is_symlink()]
-
-
-def _age(backup: Backup) -> tuple[float, int, int] | None:
-    """What tells which is newer; None if it has gone meanwhile."""
-    try:
-        written = (backup.folder / MANIFEST).stat().st_mtime_ns
-    except OSError:
-        return None
-    return backup.manifest.created_at, backup.manifest.change_seq, written
-
-
-def _seal(path: Path, watch: Watch) -> FileSeal:
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-            size += len(block)
-            watch(len(block))
-    return FileSeal(size, digest.hexdigest())
 
 
 def _size(path: Path) -> int:

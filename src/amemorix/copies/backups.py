@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -20,29 +20,21 @@ from ..runtime_status import Reopen, RuntimeStatus
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import open_copy
-from ..store.connection import DatabaseError
 from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
+from ..store.queries import DatabaseError
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .database_swap import DatabaseTakeover
 from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
+__all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "put_in_place"]
 
 T = TypeVar("T")
 LOOK_SECONDS = 30.0
 SPARE_BYTES = 16 << 20
 """What has to be left on the disk beside a copy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a look at a backup found; without problems it can be restored."""
-
-    backup: Backup
-    problems: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +87,14 @@ class BackupService:
         """Every backup that is within reach, the newest first."""
         return await asyncio.to_thread(self.folder.all)
 
-    async def verify(self, which: str) -> Verdict:
-        """Read a backup from end to end. Raises NotFound, InvalidRequest."""
+    async def verify(self, which: str) -> tuple[Backup, list[str]]:
+        """Read a backup from end to end: (the backup, what is wrong with it). Raises NotFound, InvalidRequest."""
         backup = await asyncio.to_thread(self.folder.find, which)
         with self._thread.doing("verify"):
-            verdict = await self._thread.run(lambda: examined(backup, self._thread))
-        if verdict.problems:
+            problems = await self._thread.run(lambda: examined(backup, self._thread))
+        if problems:  # it may have gone meanwhile
             await asyncio.to_thread(self.folder.find, which)
-        return verdict
+        return backup, problems
 
     async def delete(self, which: str) -> Backup:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
@@ -111,9 +103,8 @@ class BackupService:
             try:
                 await self._thread.run(lambda: self.folder.remove(backup))
             except OSError as exc:
-                raise StorageFailure(
-                    f"{backup.folder} cannot be removed: {exc.strerror}.", file=str(backup.folder)
-                ) from exc
+                told = f"{backup.folder} cannot be removed: {exc.strerror}."
+                raise StorageFailure(told, file=str(backup.folder)) from exc
             await noted(self._store, backup=backup.manifest.id)
         return backup
 
@@ -124,19 +115,16 @@ class BackupService:
         Raises NotFound, InvalidRequest; Conflict if the backup is damaged, a purge or another
         restore is under way or calls do not end.
         """
-        if status.reopen is None:
-            raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
+        reopen = hosted(status)
         backup = await asyncio.to_thread(self.folder.find, which)
         takeover = DatabaseTakeover(
             self._store.folder, self.folder, "restore_backup", now=self._clock.now(), backup=backup.manifest.id,
             purge_again=self._purge_again, check=lambda: no_purge(self._store),
         )  # fmt: skip
-        async with exchanging_files(self._store):
-            with self._thread.doing("restore"):
-                await carried_out(
-                    lambda: put_in_place(self._store.folder, backup, self._thread), status.reopen, kernel, takeover,
-                    store=self._store, thread=self._thread,
-                )  # fmt: skip
+        await carried_out(
+            lambda: put_in_place(self._store.folder, backup, self._thread), reopen, kernel, takeover,
+            store=self._store, thread=self._thread, what="restore",
+        )  # fmt: skip
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -151,9 +139,7 @@ class BackupService:
         """Make the scheduled backup if it is time; whether one was made."""
         last = next((one for one in await self.list() if one.manifest.reason == "scheduled"), None)
         every = self._config.backup.every_hours * 3600
-        if last and self._clock.now() - last.manifest.created_at < every:
-            return False
-        if self._store.exchanging:
+        if self._store.exchanging or (last and self._clock.now() - last.manifest.created_at < every):
             return False
         with acting_as(Act("background", "backup", "", "memory", self._clock.now())):
             await self.make("scheduled")
@@ -187,55 +173,58 @@ def no_purge(store: MetadataStore) -> None:
         raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
 
 
+def hosted(status: RuntimeStatus) -> Reopen:
+    """How the memory is opened anew. Raises Conflict if nobody hosts it."""
+    if status.reopen is None:
+        raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
+    return status.reopen
+
+
 async def carried_out(
-    made_ready: Callable[[], T],
+    make_ready: Callable[[], T],
     reopen: Reopen,
     kernel: object,
     takeover: DatabaseTakeover,
     *,
     store: MetadataStore,
     thread: CopyThread,
+    what: str,
 ) -> T:
     """Make the rows ready and exchange them; what was made ready goes if nothing came of it.
 
     A purge that was begun before is seen here: the exchange would wait for the call that waits for it.
     """
-
-    def forget() -> None:
-        forget_incoming(store.folder / DATABASE_FILE)
-
-    try:
-        await thread.run(lambda: no_purge(store))
-        ready = await thread.run(made_ready)
-        await thread.run(lambda: no_purge(store))
-        if act := acting():
-            act.over = True  # the exchange notes itself; what opening the memory writes is nobody's doing
-        await reopen(kernel, takeover)
-    except BaseException:
-        if not takeover.done:
-            await asyncio.shield(asyncio.to_thread(forget))
-        raise
+    async with exchanging_files(store):
+        with thread.doing(what):
+            try:
+                await thread.run(lambda: no_purge(store))
+                ready = await thread.run(make_ready)
+                await thread.run(lambda: no_purge(store))
+                if act := acting():
+                    act.over = True  # the exchange notes itself; what opening the memory writes is nobody's doing
+                await reopen(kernel, takeover)
+            except BaseException:
+                if not takeover.done:
+                    await asyncio.shield(asyncio.to_thread(forget_incoming, store.folder / DATABASE_FILE))
+                raise
     return ready
 
 
-def examined(backup: Backup, thread: CopyThread) -> Verdict:
-    """Compare the files with the manifest and look through the database. Blocking."""
+def examined(backup: Backup, thread: CopyThread) -> list[str]:
+    """Compare the files with the manifest and look through the database; without problems it can be restored. Blocking."""
     try:
         thread.step("checksums", backup.bytes)
-        problems = _changed(backup, thread)
+        wanted, found = backup.manifest.files, sealed(backup.folder, thread.more)
+        problems = [f"{name} is missing" for name in wanted if name not in found]
+        if backup.database.name not in wanted:
+            problems.append("the manifest names no database")
+        problems += [
+            f"{name} is not what was written" for name in wanted if found.get(name, wanted[name]) != wanted[name]
+        ]
         thread.step("contents")
-        return Verdict(backup, [*problems, *_damage(backup)])
+        return [*problems, *_damage(backup)]
     except OSError as exc:
-        return Verdict(backup, [f"{exc.filename or backup.folder} cannot be read: {exc.strerror}"])
-
-
-def _changed(backup: Backup, thread: CopyThread) -> list[str]:
-    wanted, found = backup.manifest.files, sealed(backup.folder, thread.more)
-    missing = [f"{name} is missing" for name in wanted if name not in found]
-    other = [f"{name} is not what was written" for name in wanted if name in found and found[name] != wanted[name]]
-    if backup.database.name not in wanted:
-        missing.append("the manifest names no database")
-    return [*missing, *other]
+        return [f"{exc.filename or backup.folder} cannot be read: {exc.strerror}"]
 
 
 def _damage(backup: Backup) -> list[str]:
@@ -246,20 +235,18 @@ def _damage(backup: Backup) -> list[str]:
     try:
         with open_copy(backup.database, unchanged=True) as db:
             check(db)
-            found, faults = copy_rows.inventory(db), copy_rows.faults(db)
+            found, problems = copy_rows.inventory(db), copy_rows.faults(db)
     except (DatabaseError, StorageFailure, TypeError) as exc:
         return [f"the database cannot be read: {exc}"]
     held = backup.manifest
-    counts = [
-        f"{name} holds {found.counts.get(name, 0)} rows, not {count}"
-        for name, count in held.counts.items()
-        if found.counts.get(name, 0) != count
-    ]
+    for name, count in held.counts.items():
+        if found.counts.get(name, 0) != count:
+            problems.append(f"{name} holds {found.counts.get(name, 0)} rows, not {count}")
     if (found.database_id, found.schema, found.last) != (held.database_id, held.schema, held.change_seq):
-        counts.append("the database is another one than the manifest describes")
+        problems.append("the database is another one than the manifest describes")
     if dict(found.numbers) != held.numbers or max(held.numbers.values(), default=0) > HIGHEST_NUMBER:
-        counts.append("the database has given out other numbers than the manifest says")
-    return [*faults, *counts]
+        problems.append("the database has given out other numbers than the manifest says")
+    return problems
 
 
 def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
@@ -267,11 +254,9 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
 
     Raises Conflict if the backup is damaged, StorageFailure if the disk refuses.
     """
-    problems = examined(backup, thread).problems
-    if problems:
-        raise Conflict(
-            f"backup: {backup.manifest.id} cannot be restored: {problems[0]}.", field="backup", problems=problems
-        )
+    if problems := examined(backup, thread):
+        told = f"backup: {backup.manifest.id} cannot be restored: {problems[0]}."
+        raise Conflict(told, field="backup", problems=problems)
     to = incoming(data / backup.database.name)
     try:
         room(data, backup.bytes)

@@ -14,9 +14,10 @@ from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.audit import AuditRepository
 from ..store.compaction import one_transaction, open_copy
-from ..store.connection import DatabaseError
 from ..store.copies import Inventory
-from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
+from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy
+from ..store.private_files import sync_folder
+from ..store.queries import DatabaseError
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 
 __all__ = ["DatabaseTakeover"]

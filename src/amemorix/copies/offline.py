@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 from ..store.compaction import open_copy
-from ..store.connection import DatabaseError
 from ..store.file_swap import DATABASE_FILE, finish_exchange
+from ..store.queries import DatabaseError
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .database_swap import DatabaseTakeover
@@ -67,7 +67,12 @@ class OfflineMemory:
     def take_in(self, path: Path) -> PortableHeader:
         """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
         header_of(path)
-        self._must_be_empty()
+        try:
+            if self._database.exists():
+                with open_copy(self._database) as db:
+                    refuse_unless_empty(db)
+        except DatabaseError as exc:
+            raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)
         takeover = DatabaseTakeover(
@@ -76,12 +81,3 @@ class OfflineMemory:
         takeover.perform()
         takeover.forget_old()
         return header
-
-    def _must_be_empty(self) -> None:
-        if not self._database.exists():
-            return
-        try:
-            with open_copy(self._database) as db:
-                refuse_unless_empty(db)
-        except DatabaseError as exc:
-            raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from ..fields import PathInput, RequiredName
-from ..ops import Operations, Request, Response
+from ..ops import NoArguments, Operations, Request, Response
 from .backup_folder import Backup
+from .worker import CopyProgress
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["ops"]
-
 ops: Operations[SDKMemoryKernel] = Operations()
-
-
-class Nothing(Request):
-    """No arguments."""
 
 
 class MakeBackup(Request):
@@ -94,16 +89,6 @@ class DeletedBackup(Response):
     backup: BackupItem = Field(default_factory=BackupItem)
 
 
-class CopyProgress(Response):
-    """What is under way: a backup, a check, a restore, an export or an import; `doing` is empty if nothing is."""
-
-    doing: str = ""
-    step: str = ""
-    done: int = 0
-    total: int = 0
-    seconds: float = 0.0
-
-
 class ExportMemory(Request):
     """What to write, and where to."""
 
@@ -148,12 +133,12 @@ class ImportedExport(Response):
 async def backup(kernel: SDKMemoryKernel, request: MakeBackup) -> Made:
     """Copy the memory as it is now into a backup; calls go on meanwhile."""
     made = await kernel.backups.make(to=request.path)
-    verdict = await kernel.backups.verify(str(made.folder)) if request.check else None
-    return Made(backup=_item(made), checked=request.check, problems=verdict.problems if verdict else [])
+    problems = (await kernel.backups.verify(str(made.folder)))[1] if request.check else []
+    return Made(backup=_item(made), checked=request.check, problems=problems)
 
 
 @ops.operation("memory_runtime_admin", "list_backups")
-async def list_backups(kernel: SDKMemoryKernel, request: Nothing) -> Backups:  # noqa: ARG001
+async def list_backups(kernel: SDKMemoryKernel, request: NoArguments) -> Backups:  # noqa: ARG001
     """List the backups in the data directory and within `backup.roots`."""
     settings = kernel.config.backup
     found = await kernel.backups.list()
@@ -163,8 +148,8 @@ async def list_backups(kernel: SDKMemoryKernel, request: Nothing) -> Backups:  #
 @ops.operation("memory_runtime_admin", "verify_backup", "verify")
 async def verify_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> BackupVerdict:
     """Compare a backup with its manifest, and look through its database."""
-    verdict = await kernel.backups.verify(request.backup)
-    return BackupVerdict(sound=not verdict.problems, problems=verdict.problems, backup=_item(verdict.backup))
+    found, problems = await kernel.backups.verify(request.backup)
+    return BackupVerdict(sound=not problems, problems=problems, backup=_item(found))
 
 
 @ops.operation("memory_runtime_admin", "restore_backup", "restore", effect="destructive")
@@ -183,9 +168,9 @@ async def delete_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> Delete
 
 
 @ops.operation("memory_runtime_admin", "backup_status")
-async def backup_status(kernel: SDKMemoryKernel, request: Nothing) -> CopyProgress:  # noqa: ARG001
+async def backup_status(kernel: SDKMemoryKernel, request: NoArguments) -> CopyProgress:  # noqa: ARG001
     """Tell how far a backup, restore, export or import is."""
-    return CopyProgress(**asdict(kernel.copies.progress))
+    return kernel.copies.progress
 
 
 @ops.operation("memory_runtime_admin", "export", "export_memory", effect="write")
@@ -209,12 +194,5 @@ async def import_export(kernel: SDKMemoryKernel, request: ImportExport) -> Impor
 
 def _item(backup: Backup) -> BackupItem:
     held = asdict(backup.manifest)
-    return BackupItem.model_validate(
-        {
-            **held,
-            "path": str(backup.folder),
-            "bytes": backup.bytes,
-            "schema_version": held["schema"],
-            "sound": backup.whole,
-        }
-    )
+    about = {"path": str(backup.folder), "bytes": backup.bytes, "schema_version": held["schema"], "sound": backup.whole}
+    return BackupItem.model_validate({**held, **about})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,37 +20,31 @@ from ..graph.export import EXPORTS
 from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
+from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
-from ..store.connection import DatabaseError, OperationalError, of_file
-from ..store.copies import HIGHEST_NUMBER, building
+from ..store.copies import HIGHEST_NUMBER, Inventory, building
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
+from ..store.queries import DatabaseError, OperationalError, of_file
 from ..store.rows import embeddings as embedding_rows
 from . import cursor_check
 from .backup_folder import BackupFolder
-from .backups import carried_out
+from .backups import carried_out, hosted
 from .database_swap import DatabaseTakeover
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
-from .worker import CopyThread, exchanging_files, using_files
+from .worker import CopyThread, using_files
 
-__all__ = ["LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
+__all__ = ["Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
 
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
 LEFT_BEHIND = (
-    "meta",
-    "changes",
-    "audit",
-    "import_tasks",
-    "import_files",
-    "import_chunks",
-    "import_sources",
-    "import_marks",
-)
+    "meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources",
+)  # fmt: skip
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""
@@ -94,9 +88,8 @@ class PortableService:
         Raises InvalidRequest for a path outside or in a backup, Conflict if there is such a file, StorageFailure if the
         disk refuses.
         """
-        place = (
-            self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
-        )
+        own = self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
+        place = self._place(path) if path else own
         self._backups.beside_backups(place, "path")
         async with using_files(self._store):
             with self._thread.doing("export"):
@@ -110,22 +103,21 @@ class PortableService:
         `kernel` and all of its services must not be used afterwards. Raises Conflict if the memory is not empty or calls
         do not end, NotFound, and InvalidRequest for a file that is no whole export; nothing is changed then.
         """
-        if status.reopen is None:
-            raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
-        place = self._place(path)
+        reopen, place = hosted(status), self._place(path)
         if not place.is_file():
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
             self._store.folder, self._backups, "import_export", now=self._clock.now(), file=place.name,
             purge_again=self._purge_again, check=self._must_be_empty,
         )  # fmt: skip
-        async with exchanging_files(self._store):
-            with self._thread.doing("import"):
-                await self._thread.run(self._must_be_empty)
-                header = await carried_out(
-                    lambda: built(self._store.folder, place, self._thread), status.reopen, kernel, takeover,
-                    store=self._store, thread=self._thread,
-                )  # fmt: skip
+
+        def make_ready() -> PortableHeader:
+            self._must_be_empty()
+            return built(self._store.folder, place, self._thread)
+
+        header = await carried_out(
+            make_ready, reopen, kernel, takeover, store=self._store, thread=self._thread, what="import"
+        )
         await asyncio.to_thread(takeover.forget_old)
         return header
 
@@ -159,17 +151,10 @@ class PortableService:
         found = copy_rows.inventory(db)
         floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
         out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
-        tables = {
-            name: TableShape(cols, found.counts[name]) for name, cols in copy_rows.tables(db).items() if name not in out
-        }
-        pending = sum(1 for _ in copy_rows.changes(db, floor))
+        columns = {name: cols for name, cols in copy_rows.tables(db).items() if name not in out}
         serving = embedding_rows.serving(db) if vectors else None
-        return PortableHeader(
-            found.schema, self._clock.now(), found.database_id, vectors, serving.fingerprint if serving else "", floor,
-            {name: highest for name, highest in found.numbers.items() if name not in out or name == "changes"},
-            {key: value for key, value in copy_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
-            {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
-        )  # fmt: skip
+        model = serving.fingerprint if serving else ""
+        return _described(db, found, columns, found.schema, self._clock.now(), floor, vectors=vectors, model=model)
 
     def _must_be_empty(self) -> None:
         self._store.read_here(refuse_unless_empty)
@@ -190,9 +175,10 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
 
     Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
     """
-    wanted = dict[str, TableShape]()
+    wanted = dict[str, list[str]]()
     with open_copy(database) as db, in_memory() as own:
-        build(own, migrations()[-1][0])
+        schema = migrations()[-1][0]
+        build(own, schema)
         of_file(db).execute("begin")
         found, there = copy_rows.inventory(db), copy_rows.tables(db)
         for table, columns in copy_rows.tables(own).items():
@@ -204,15 +190,28 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
                     f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
                     file=str(database),
                 )
-            wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
-        pending = sum(1 for _ in copy_rows.changes(db, found.floor))
-        header = PortableHeader(
-            migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
-            {name: highest for name, highest in found.numbers.items() if name in wanted or name == "changes"},
-            {key: value for key, value in copy_rows.meta(db).items() if not key.startswith(WATERMARKS)},
-            {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
-        )  # fmt: skip
-        return _exported(db, header, place, thread)
+            wanted[table] = [name for name in columns if name in there[table]]
+        return _exported(db, _described(db, found, wanted, schema, time.time(), found.floor), place, thread)
+
+
+def _described(
+    db: Connection, found: Inventory, columns: Mapping[str, list[str]], schema: int, now: float, floor: int, *,
+    vectors: bool = False, model: str = "",
+) -> PortableHeader:  # fmt: skip
+    """The header of an export of these tables, and of the change log from a number on."""
+    tables = {name: _shape(db, name, some, found.counts[name]) for name, some in columns.items()}
+    pending = sum(1 for _ in copy_rows.changes(db, floor))
+    return PortableHeader(
+        schema, now, found.database_id, vectors, model, floor,
+        {name: highest for name, highest in found.numbers.items() if name in columns or name == "changes"},
+        {key: value for key, value in copy_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
+        {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
+    )  # fmt: skip
+
+
+def _shape(db: Connection, table: str, columns: list[str], rows: int) -> TableShape:
+    """The columns of a table and how many of its rows are carried: of tasks not those of imports, which are left behind."""
+    return TableShape(columns, rows - task_rows.counts(db, "import").total() if table == "tasks" else rows)
 
 
 def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
@@ -229,6 +228,8 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
                     if table == "changes"
                     else copy_rows.rows(db, table, shape.columns)
                 )
+                if table == "tasks":
+                    found = (row for row in found if row[shape.columns.index("kind")] != "import")
                 for row in found:
                     writer.row(table, row)
                     if writer.rows % PORTION == 0:
@@ -236,23 +237,18 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
             seal = writer.end()
             file.flush()
             os.fsync(file.fileno())
-        _named(draft, place)
+        try:
+            os.link(draft, place)
+        except OSError as exc:
+            if place.exists():
+                raise _taken(place) from exc
+            os.replace(draft, place)  # a file system without links
     except OSError as exc:
         raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
     finally:
         with suppress(OSError):
             draft.unlink()
     return Exported(place, header, writer.bytes, seal)
-
-
-def _named(draft: Path, place: Path) -> None:
-    """Give the draft its name. Raises Conflict if another has it by now."""
-    try:
-        os.link(draft, place)
-    except OSError as exc:
-        if isinstance(exc, FileExistsError) or place.exists():
-            raise _taken(place) from exc
-        os.replace(draft, place)  # a file system without links
 
 
 def _taken(place: Path) -> Conflict:

@@ -49,12 +49,10 @@ class PortableHeader:
 
     @property
     def rows(self) -> int:
-        """Rows in all."""
         return sum(self.counts.values())
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows by table."""
         return {name: shape.rows for name, shape in self.tables.items()}
 
 
@@ -74,12 +72,9 @@ def header_of(path: Path) -> PortableHeader:
     """The header of an export. Raises InvalidRequest if it is none, or one that a newer program wrote."""
     try:
         with path.open("rb") as file:
-            return _header(file.readline(MOST_HEADER_BYTES), path)
+            line = file.readline(MOST_HEADER_BYTES)
     except OSError as exc:
         raise InvalidRequest(f"path: {path} cannot be read: {exc.strerror}.", field="path") from exc
-
-
-def _header(line: bytes, path: Path) -> PortableHeader:
     if not line.startswith(FIRST):
         raise InvalidRequest(f"path: {path} is no export of a memory: its first line is not a header.", field="path")
     try:
@@ -105,9 +100,9 @@ class PortableWriter:
         self._line({**first, **fields})
 
     def row(self, table: str, values: Sequence[Any]) -> None:
-        """One row."""
         self.rows += 1
-        self._line({table: [_plain(value) for value in values]})
+        plain = ({BYTES: base64.b64encode(one).decode()} if isinstance(one, bytes) else one for one in values)
+        self._line({table: [*plain]})
 
     def end(self) -> str:
         """The last line; returns the checksum of all before it."""
@@ -133,7 +128,10 @@ def rows_of_file(file: BinaryIO, path: Path) -> Iterator[tuple[int, str, list[An
         if number == 1:
             digest.update(line)
             continue
-        table, value = _parsed(line, number, path)
+        try:
+            ((table, value),) = json.loads(line).items()
+        except (ValueError, AttributeError, RecursionError) as exc:
+            raise _damaged(path, f"line {number} is no row") from exc
         if table == END:
             if value != {"rows": rows, "sha256": digest.hexdigest()} or file.read(1):
                 raise _damaged(path, f"line {number} does not seal what is before it")
@@ -146,20 +144,8 @@ def rows_of_file(file: BinaryIO, path: Path) -> Iterator[tuple[int, str, list[An
     raise _damaged(path, f"it ends after line {number}, before its last one")
 
 
-def _parsed(line: bytes, number: int, path: Path) -> tuple[str, Any]:
-    try:
-        ((table, value),) = json.loads(line).items()
-    except (ValueError, AttributeError, RecursionError) as exc:
-        raise _damaged(path, f"line {number} is no row") from exc
-    return table, value
-
-
 def _damaged(path: Path, what: str) -> InvalidRequest:
     return InvalidRequest(f"path: {path} is damaged: {what}.", field="path")
-
-
-def _plain(value: Any) -> Any:
-    return {BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
 def _read(value: Any) -> Any:

@@ -7,21 +7,20 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import run_to_completion
 from ..errors import Conflict, NotReady
+from ..ops import Response
 from ..store.metadata_store import MetadataStore
 
-__all__ = ["CopyThread", "Progress", "ensure_not_restoring", "exchanging_files", "using_files"]
+__all__ = ["CopyProgress", "CopyThread", "ensure_not_restoring", "exchanging_files", "using_files"]
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What is under way: `doing` is empty if nothing is."""
+class CopyProgress(Response):
+    """What is under way: a backup, a check, a restore, an export or an import; `doing` is empty if nothing is."""
 
     doing: str = ""
     step: str = ""
@@ -36,33 +35,30 @@ class CopyThread:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "amemorix-copy")
         self._stopping = threading.Event()
-        self._progress = Progress()
+        self._progress = CopyProgress()
         self._started = 0.0
 
     @property
-    def progress(self) -> Progress:
-        """How far the work is."""
-        now = self._progress
-        return replace(now, seconds=round(time.monotonic() - self._started, 3)) if now.doing else now
+    def progress(self) -> CopyProgress:
+        seconds = round(time.monotonic() - self._started, 3) if self._progress.doing else 0.0
+        return self._progress.model_copy(update={"seconds": seconds})
 
     @contextmanager
     def doing(self, what: str) -> Generator[None]:
-        """Name the work that the block does."""
-        self._progress, self._started = Progress(what), time.monotonic()
+        self._progress, self._started = CopyProgress(doing=what), time.monotonic()
         try:
             yield
         finally:
-            self._progress = Progress()
+            self._progress = CopyProgress()
 
     def step(self, name: str, total: int = 0) -> None:
-        """The next part of the work begins."""
         self.go_on()
-        self._progress = replace(self._progress, step=name, done=0, total=total)
+        self._progress = self._progress.model_copy(update={"step": name, "done": 0, "total": total})
 
     def so_far(self, done: int, total: int) -> None:
         """So much of the part is done. Raises NotReady if the memory is being closed."""
         self.go_on()
-        self._progress = replace(self._progress, done=done, total=total)
+        self._progress = self._progress.model_copy(update={"done": done, "total": total})
 
     def more(self, amount: int) -> None:
         """So much more of the part is done. Raises NotReady if the memory is being closed."""
@@ -76,10 +72,9 @@ class CopyThread:
     async def run(self, work: Callable[[], T]) -> T:
         """Do it on the thread; a cancellation waits for its end, so that nothing works on files that nobody minds."""
         self.go_on()
-        return await to_its_end(self._pool, work)
+        return await run_to_completion(self._pool, work)
 
     def close(self) -> None:
-        """End what is under way. Blocking."""
         self._stopping.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -11,12 +11,12 @@ from ..graph import relation_restore
 from ..ingest.service import new_paragraph, new_paragraphs
 from ..language.normalise import content_hash
 from ..store import tasks as task_rows
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
 from ..store.rows import relations as relation_rows
-from ..store.time_zones import TimeZones
 from . import rows as correction_rows
 from .language.text import holds
 from .rows import Plan, Target

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,10 +17,12 @@ from ..clock import Clock
 from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
 from ..ports import ChatModel
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
+from ..store.tasks import Claim, TaskWorker
 from .language.claim import Correction
 from .language.feedback import SAID_OUT, Verdict, read_hint
 from .language.rules import read_correction
@@ -34,7 +35,7 @@ __all__ = ["FeedbackService", "FeedbackTask"]
 log = logging.getLogger(__name__)
 LEASE_SECONDS = 300.0
 BATCH = 20
-FIRST_PAUSE = 60.0
+FIRST_PAUSE = 120.0
 ACTING = ("correct", "reject")
 CHAT_SYSTEM = (
     "A memory gave an answer made of the numbered lines; then the chat went on. Decide whether a later message says "
@@ -98,7 +99,7 @@ class FeedbackService:
         self._corrections = corrections
         self._clock = clock
         self._chat = chat
-        self._worker = uuid.uuid4().hex
+        self._tasks = TaskWorker(store, "feedback", clock=clock, lease=LEASE_SECONDS, most=settings.most_attempts)
         self._one_at_a_time = asyncio.Lock()
 
     async def enqueue(
@@ -112,11 +113,12 @@ class FeedbackService:
             if chat is None:
                 raise NotFound(f"session_id: the memory knows no chat {chat_id!r}.", field="session_id")
             now = self._clock.now()
-            row = db.run(
-                "feedback_insert", key=key, chat=chat, query=query, asked_at=asked_at, hits=json.dumps([*hits]), now=now,
-                due_at=max(now, asked_at + self._settings.window_hours * 3600),
-            ).fetchone()  # fmt: skip
-            return (row[0], True) if row else (db.run("feedback_by_key", key=key).fetchone()[0], False)
+            asked = {"key": key, "chat": chat, "query": query, "asked_at": asked_at, "hits": json.dumps([*hits])}
+            if (row := db.run("feedback_insert", **asked).fetchone()) is None:
+                return db.run("feedback_by_key", key=key).fetchone()[0], False
+            due_at = max(now, asked_at + self._settings.window_hours * 3600)
+            task_rows.enqueue(db, "feedback", row[0], due_at=due_at, now=now)
+            return row[0], True
 
         return await self._store.write(unit)
 
@@ -134,41 +136,51 @@ class FeedbackService:
         """Look at up to `limit` tasks that are due; returns how many came to which end."""
         ends: Counter[str] = Counter()
         async with self._one_at_a_time:
-            now = self._clock.now()
-            values = {"worker": self._worker, "now": now, "until": now + LEASE_SECONDS, "limit": limit}
-            for (id_,) in await self._store.write(lambda db: db.run("feedback_claim", **values).fetchall()):
-                ends[await self._process_one(id_)] += 1
+            while (left := limit - ends.total()) > 0:
+                async with self._tasks.batch(left) as claims:
+                    for claim in claims:
+                        ends[await self._process_one(claim)] += 1
+                if not claims:
+                    break
         return dict(ends)
 
-    async def _process_one(self, id_: int) -> str:
-        task = await self.get(id_)
+    async def _process_one(self, claim: Claim) -> str:
+        """Look at a task; returns its status then."""
+        task = await self.get(claim.key)
         try:
-            plan = await self._plan(task)
+            plan = await self._plan(task, claim)
             if plan is not None and (await self._corrections.get(plan)).status == "awaiting_confirmation":
                 with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), {"plan_id": f"c{plan}"})):
                     await self._corrections.execute(plan, confirmed=True)
         except MemoryFault as exc:
-            log.warning("feedback task %s failed: %s", id_, exc)
-            now, last = self._clock.now(), task.attempts >= self._settings.most_attempts
-            status, due_at = ("failed", now) if last else ("pending", now + FIRST_PAUSE * 2**task.attempts)
-            values = {"status": status, "error": str(exc), "due_at": due_at, "now": now}
-            await self._store.write(lambda db: db.run("feedback_failed", id=id_, worker=self._worker, **values))
-            return status
+            log.warning("feedback task %s failed: %s", task.id, exc)
+            error = str(exc)
+            again = await self._store.write(lambda db: self._tasks.retry(db, claim, error, FIRST_PAUSE))
+            return "pending" if again else "failed"
         status, result = ("skipped", {}) if plan is None else ("applied", {"plan": plan})
-        values = {"status": status, "result": json.dumps(result), "now": self._clock.now()}
-        await self._store.write(lambda db: db.run("feedback_done", id=id_, worker=self._worker, **values))
+
+        def unit(db: Connection) -> None:
+            if self._tasks.done(db, claim, status, attempts=claim.attempts):
+                db.run("feedback_result", id=task.id, result=json.dumps(result))
+
+        await self._store.write(unit)
         return status
 
-    async def _plan(self, task: FeedbackTask) -> int | None:
+    async def _plan(self, task: FeedbackTask, claim: Claim) -> int | None:
         """The correction plan that follows from the task, None if nothing is to be done; kept with the task."""
         kept = json.loads(task.decision)
         if "plan" in kept:
             return kept["plan"]
         verdict, plan = await self._decide(task)
         decision = json.dumps({**asdict(verdict), "plan": plan}, ensure_ascii=False)
-        values = {"id": task.id, "worker": self._worker, "decision": decision, "now": self._clock.now()}
-        mine = await self._store.write(lambda db: db.run("feedback_decided", **values).fetchone())
-        return plan if mine else None
+
+        def unit(db: Connection) -> int | None:
+            if self._tasks.hold(db, claim) is None:
+                return None
+            db.run("feedback_decided", id=task.id, decision=decision)
+            return plan
+
+        return await self._store.write(unit)
 
     async def _decide(self, task: FeedbackTask) -> tuple[Verdict, int | None]:
         """(the decision, the plan that it comes to if it is sure enough)."""
@@ -217,25 +229,25 @@ class FeedbackService:
 
     async def get(self, id_: int) -> FeedbackTask:
         """A task. Raises NotFound."""
-        row = await self._store.read(lambda db: db.run("feedback_get", id=id_).fetchone())
-        if row is None:
-            raise NotFound(f"task_id: there is no feedback task {id_}.", field="task_id")
-        return FeedbackTask(*row)
+        if found := await self.list(id_=id_):
+            return found[0]
+        raise NotFound(f"task_id: there is no feedback task {id_}.", field="task_id")
 
     async def list(
-        self, statuses: Sequence[str], rollbacks: Sequence[str], words: str, *, limit: int, offset: int
-    ) -> list[FeedbackTask]:
+        self, statuses: Sequence[str] = (), rollbacks: Sequence[str] = (), words: str = "", *, id_: int | None = None,
+        limit: int = 1, offset: int = 0,
+    ) -> list[FeedbackTask]:  # fmt: skip
         """Tasks, the newest first."""
-        values = {"statuses": optional_array(statuses or None), "rollbacks": optional_array(rollbacks or None)}
-        paged = {"words": words or None, "limit": limit, "offset": offset}
-        rows = await self._store.read(lambda db: db.run("feedback_list", **values, **paged).fetchall())
+        wanted = {"statuses": optional_array(statuses or None), "rollbacks": optional_array(rollbacks or None)}
+        wanted |= {"id": id_, "words": words or None, "limit": limit, "offset": offset}
+        rows = await self._store.read(lambda db: db.run("feedback_list", **wanted).fetchall())
         return [FeedbackTask(*row) for row in rows]
 
     async def counts(self) -> tuple[dict[str, int], int]:
         """(status -> how many tasks, how many are due)."""
         now = self._clock.now()
         return await self._store.read(
-            lambda db: (dict(db.run("feedback_counts").fetchall()), db.run("feedback_due", now=now).fetchone()[0])
+            lambda db: (dict(task_rows.counts(db, "feedback")), task_rows.open_count(db, "feedback", now))
         )
 
     async def rollback(self, id_: int) -> FeedbackTask:
@@ -251,12 +263,12 @@ class FeedbackService:
                 await self._corrections.rollback(plan)
         except Conflict as exc:
             refused = exc
-        values = {
-            "status": "failed" if refused else "rolled_back",
-            "error": str(refused or ""),
-            "now": self._clock.now(),
-        }
-        await self._store.write(lambda db: db.run("feedback_rolled_back", id=id_, **values))
+
+        def unit(db: Connection) -> None:
+            db.run("feedback_rolled_back", id=id_, status="failed" if refused else "rolled_back")
+            task_rows.note_error(db, "feedback", id_, str(refused or ""), self._clock.now())
+
+        await self._store.write(unit)
         if refused:
             raise refused
         return await self.get(id_)

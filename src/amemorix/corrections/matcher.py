@@ -20,7 +20,6 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from . import rows as correction_rows
-from .clause_subjects import Owners, owners_of
 from .language.claim import Correction
 from .language.claims import Matter, denies, facts_said, matter_of
 from .language.rules import read_correction
@@ -40,7 +39,7 @@ from .language.text import (
     wrong_parts,
 )
 from .parser import Wish
-from .person import Whom, whom_meant
+from .person import Owners, Whom, owners_of, whom_meant
 from .rows import Held, Target
 
 __all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged"]

@@ -1,8 +1,9 @@
-"""Whom a correction is about."""
+"""Whom a correction is about, and whom each clause of a text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidRequest, NotFound
@@ -12,12 +13,18 @@ from ..language.person_names import is_word
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
-from .clause_subjects import Owners
 from .language.claim import Correction
+from .language.claims import facts_said
 from .parser import Wish
+from .rows import Target
 
-__all__ = ["Whom", "whom_meant"]
+__all__ = ["Owners", "Whom", "owners_of", "whom_meant"]
 
+ABOUT = 3
+_FIRST = lazy_regex(r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd|my|mine)\b", re.I)
+_THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
+Owners = frozenset[int]
+"""Persons; empty where nobody can be told."""
 Scopes = tuple[int, ...] | None
 _ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
 _ONESELF = lazy_regex(r"我|俺|本人|我自己|me|myself", re.I)
@@ -94,3 +101,32 @@ def _with_names(rows: Owners, directory: NameDirectory) -> Whom:
     known = [row for row in map(directory.row, rows) if row is not None]
     names = {normalise_name(name) for row in known for name in (row.person_id, row.name, *(n for n, _ in row.names))}
     return Whom(frozenset(row.id for row in known), frozenset(names))
+
+
+def owners_of(
+    parts: Sequence[str], target: Target, persons: Sequence[tuple[int, int]], directory: NameDirectory
+) -> list[Owners]:
+    """For each clause whom it is about: whom it names, who says 我 or "I", else whom the clause before it is about."""
+    speaker = frozenset({target.speaker} if target.speaker else ())
+    about = frozenset(person for person, role in persons if role == ABOUT)
+    oneself, chats = about or speaker, (0, target.scope)
+    found: list[Owners] = []
+    for part in parts:
+        before = found[-1] if found else oneself
+        named, first = directory.find(part, chats), _FIRST.search(part) is not None
+        if named.persons:
+            mine = oneself if first else frozenset[int]()
+            everybody = frozenset[int]().union(*named.persons)
+            if len(named.persons) + bool(mine) > 1:  # those of whom it tells something, all where rules cannot tell
+                names = tuple(name.removesuffix("'s").removesuffix("’s") for name in named.names)
+                told = {claim.who for claim in facts_said(part, names)}
+                meant = [directory.matching(who, chats) if who else mine for who in told]
+                everybody = frozenset[int]().union(*meant) or everybody | mine
+            found.append(everybody)
+        elif first:
+            found.append(oneself)
+        elif _THIRD.search(part) and not about and before == speaker:
+            found.append(frozenset())
+        else:
+            found.append(before)
+    return found

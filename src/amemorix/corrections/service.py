@@ -13,9 +13,9 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..indexes.projections import Indexes
 from ..ports import ChatModel
 from ..search.service import SearchService
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.time_zones import TimeZones
 from . import rows as correction_rows
 from .apply import CorrectionWriter
 from .language.claim import Correction

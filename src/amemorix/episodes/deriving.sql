@@ -9,7 +9,7 @@ where c.seq > :cursor and c.kind = 'paragraph' order by c.seq limit :limit;
 select p.source, coalesce(p.event_start, p.recorded_at), m.episode
 from paragraphs p join episode_paragraphs m on m.paragraph = p.id
 where p.expires_at <= :now and p.expires_at is not null
-  and not exists (select 1 from derive_tasks t where t.kind = 'episodes' and t.key = p.source and t.status <> 'completed')
+  and not exists (select 1 from tasks t where t.kind = 'episodes' and t.key = p.source and t.status <> 'completed')
 limit :limit;
 
 -- name: episode_spans

@@ -18,10 +18,9 @@ from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
-from . import deriving_rows
 from . import rows as episode_rows
-from .deriving_rows import EpisodeDraft, Material, Regrouping
-from .drafts import TITLE_CHARS, Persons, speaker_of, times_of, words_of
+from .grouping import TITLE_CHARS, Persons, speaker_of, times_of, words_of
+from .rows import EpisodeDraft, Material, Regrouping
 
 __all__ = ["TASK", "EpisodeModelService", "partitions"]
 
@@ -102,7 +101,7 @@ class EpisodeModelService:
         now = self._clock.now()
         if self._chat is None or not self.available or now < self._quiet_until:
             return False
-        if not (await self._store.read(lambda db: deriving_rows.waiting_for_model(db, now)))[1]:
+        if not (await self._store.read(lambda db: episode_rows.waiting_for_model(db, now)))[1]:
             return False
         until = now + self._settings.lease_seconds
         row = await self._store.write(lambda db: db.run("episode_model_claim", now=now, until=until).fetchone())
@@ -162,7 +161,7 @@ class EpisodeModelService:
             return
         asked = [paragraph.id for paragraph in found[0]]
         first, *others = sorted(drafts, key=lambda draft: asked.index(draft.paragraphs[0]))
-        deriving_rows.store(db, claim.source, Regrouping(((claim.id, first),), tuple(others)), self._clock.now())
+        episode_rows.store(db, claim.source, Regrouping(((claim.id, first),), tuple(others)), self._clock.now())
 
     async def _put_off(self, claim: ModelClaim, *, final: bool = False) -> float:
         """Ask again later, as often as the settings allow; returns when that is."""
@@ -197,24 +196,26 @@ def _described(
         raise _Unusable(f"{exc.error_count()} fields do not fit") from exc
     if not partitions([part.lines for part in parts], len(window)):
         raise _Unusable("its numbers do not cover the lines exactly once")
-    return [_draft(part, [window[n - 1] for n in sorted(part.lines)], stretch, persons) for part in parts]
-
-
-def _draft(part: _Part, segment: Sequence[Material], stretch: int, persons: Persons) -> EpisodeDraft:
-    title, summary = " ".join(part.title.split())[:TITLE_CHARS], part.summary.strip()[:SUMMARY_CHARS]
-    if not title or not summary:
-        raise _Unusable("a title or a summary is blank")
-    keywords = tuple(dict.fromkeys(word.strip()[:WORD_CHARS] for word in part.keywords if word.strip()))
-    # who is bound to the part, then those of the stretch whom the model names
-    own = [person.person_id for p in segment for person in persons.get(p.id, ())]
     known = {person.name: person.person_id for found in persons.values() for person in found}
-    named = [known[name.strip()] for name in part.participants if name.strip() in known]
-    start, end = times_of(segment)
-    return EpisodeDraft(
-        segment[0].scope, stretch, title, summary, start, end,
-        participants=tuple(dict.fromkeys([*own, *named[:MOST_PARTICIPANTS]])),
-        keywords=keywords[:MOST_KEYWORDS],
-        paragraphs=tuple(p.id for p in segment),
-        segmented_by="model",
-        terms=words_of((title, summary, *keywords)),
-    )  # fmt: skip
+    drafts: list[EpisodeDraft] = []
+    for part in parts:
+        segment = [window[n - 1] for n in sorted(part.lines)]
+        title, summary = " ".join(part.title.split())[:TITLE_CHARS], part.summary.strip()[:SUMMARY_CHARS]
+        if not title or not summary:
+            raise _Unusable("a title or a summary is blank")
+        keywords = tuple(dict.fromkeys(word.strip()[:WORD_CHARS] for word in part.keywords if word.strip()))
+        # who is bound to the part, then those of the stretch whom the model names
+        own = [person.person_id for p in segment for person in persons.get(p.id, ())]
+        named = [known[name.strip()] for name in part.participants if name.strip() in known]
+        start, end = times_of(segment)
+        drafts.append(
+            EpisodeDraft(
+                segment[0].scope, stretch, title, summary, start, end,
+                participants=tuple(dict.fromkeys([*own, *named[:MOST_PARTICIPANTS]])),
+                keywords=keywords[:MOST_KEYWORDS],
+                paragraphs=tuple(p.id for p in segment),
+                segmented_by="model",
+                terms=words_of((title, summary, *keywords)),
+            )
+        )  # fmt: skip
+    return drafts

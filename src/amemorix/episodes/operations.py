@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,17 +12,16 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
-from ..ids import episode_key, paragraph_key
+from ..ids import episode_key, paragraph_key, row_number
 from ..language.times import read_bound
-from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store import tasks as task_rows
-from ..store.access import Caller
+from ..store.access import Access, Caller
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
-from . import deriving_rows
 from . import rows as episode_rows
-from .drafts import speaker_of
+from .grouping import speaker_of
 from .rows import EpisodeRow
 
 if TYPE_CHECKING:
@@ -34,16 +32,13 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 MOST_RANKED = 200
 """How far the ranking of a query can be paged."""
-_ID = lazy_regex(r"e?([1-9][0-9]{0,17})", re.IGNORECASE)
 
 
-def _row_of(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+def _row_of(value: Any) -> int:
+    row = None if isinstance(value, bool) or not isinstance(value, int | str) else row_number(str(value), "e")
+    if row is None:
         raise ValueError("must be the id of an episode, such as e12")
-    return int(found[1])
+    return row
 
 
 EpisodeId = Annotated[int, BeforeValidator(_row_of, json_schema_input_type=str | int)]
@@ -139,7 +134,7 @@ class OneEpisode(ScopedResponse):
     disabled: bool = Field(default=False, description="True if the memory is switched off.")
 
 
-class StatusRequest(Request):
+class EpisodeStatusRequest(Request):
     """How many failed sources to name."""
 
     limit: Count = Field(20, ge=0, le=1000)
@@ -172,7 +167,7 @@ class EpisodeStatus(Response):
     failures: list[FailedSource] = Field(default_factory=list)
 
 
-class Rebuild(Request):
+class RebuildEpisodes(Request):
     """What to make anew."""
 
     source: Name = Field("", description="The sources of this name.")
@@ -199,7 +194,7 @@ class Process(Request):
     limit: Count = Field(100, ge=1, le=10_000, description="Most pieces of work; a long source is several.")
 
 
-class Processed(Response):
+class EpisodesProcessed(Response):
     """What was done."""
 
     processed: int = 0
@@ -221,14 +216,23 @@ async def list_episodes(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episo
     end = read_bound("time_end", request.time_end, now, zone)
     if start is not None and end is not None and start > end:
         raise InvalidRequest("time_start is after time_end.", field="time_start")
-    rows = await kernel.episode_search.list(
-        Caller.of(request), person=request.person_id, source=request.source, start=start, end=end,
-        limit=request.limit + 1, offset=request.offset,
-    )  # fmt: skip
-    if rows is None:
-        return Episodes(filtered=True)
-    items = [_item(row) for row in rows[: request.limit]]
-    return Episodes(items=items, count=len(items), more=len(rows) > request.limit)
+
+    def read(db: Connection) -> Episodes:
+        caller, access, directory = Caller.of(request), _access(kernel), kernel.indexes.names
+        if not access.serves(db, caller):
+            return Episodes(filtered=True)
+        directory.catch_up(db)
+        scopes = access.scopes(db, caller)
+        ids = episode_rows.listed(
+            db, scopes=scopes, sources=source_rows.named(db, request.source, None) if request.source else None,
+            persons=sorted(directory.index.matching(request.person_id, scopes)) if request.person_id else None,
+            start=start, end=end, now=now, limit=request.limit + 1, offset=request.offset,
+        )  # fmt: skip
+        rows = episode_rows.full(db, ids)
+        items = [_item(rows[id_]) for id_ in ids[: request.limit]]
+        return Episodes(items=items, count=len(items), more=len(ids) > request.limit)
+
+    return await kernel.store.read(read)
 
 
 @ops.operation("memory_episode_admin", "get")
@@ -236,28 +240,44 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     """Read one episode with its paragraphs."""
     if not kernel.config.plugin.enabled:
         return OneEpisode(disabled=True)
-    view = await kernel.episode_search.get(request.episode_id, Caller.of(request), paragraphs=request.paragraph_limit)
-    item = _item(view.row)
-    if view.stale:
-        item = item.model_copy(update={"title": "", "summary": "", "keywords": []})
-    paragraphs = [
-        EpisodeParagraph(
-            id=paragraph_key(row.id),
-            content=row.content,
-            speaker=speaker_of(view.persons, row.id),
-            person_ids=[p.person_id for p in view.persons.get(row.id, ())],
-            external_id=row.external_id,
-            time_start=row.event_start,
-            time_end=row.event_end,
-            recorded_at=row.recorded_at,
-        )
-        for row in view.paragraphs
-    ]
-    return OneEpisode(episode=item, paragraphs=paragraphs, stale=view.stale)
+
+    def read(db: Connection) -> OneEpisode | None:
+        row = episode_rows.full(db, [request.episode_id]).get(request.episode_id)
+        scopes = _access(kernel).scopes(db, Caller.of(request))
+        if row is None or (scopes is not None and row.scope not in scopes):
+            return None
+        live = episode_rows.live_members(db, row.id, scopes, kernel.surroundings.clock.now())
+        if not live:
+            return None
+        item, stale = _item(row), len(live) != row.paragraph_count
+        if stale:
+            item = item.model_copy(update={"title": "", "summary": "", "keywords": []})
+        shown = live[: request.paragraph_limit]
+        rows, persons = paragraph_rows.full(db, shown), paragraph_rows.persons(db, shown)
+        paragraphs = [
+            EpisodeParagraph(
+                id=paragraph_key(id_),
+                content=rows[id_].content,
+                speaker=speaker_of(persons, id_),
+                person_ids=[p.person_id for p in persons.get(id_, ())],
+                external_id=rows[id_].external_id,
+                time_start=rows[id_].event_start,
+                time_end=rows[id_].event_end,
+                recorded_at=rows[id_].recorded_at,
+            )
+            for id_ in shown
+            if id_ in rows
+        ]
+        return OneEpisode(episode=item, paragraphs=paragraphs, stale=stale)
+
+    found = await kernel.store.read(read)
+    if found is None:
+        raise NotFound(f"There is no episode e{request.episode_id}: episode_id is unknown.", field="episode_id")
+    return found
 
 
 @ops.operation("memory_episode_admin", "status")
-async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> EpisodeStatus:
+async def episode_status(kernel: SDKMemoryKernel, request: EpisodeStatusRequest) -> EpisodeStatus:
     """Tell how far the episodes are, and which sources failed and why."""
     settings, now = kernel.config.episode, kernel.surroundings.clock.now()
 
@@ -273,7 +293,7 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
             episodes=episode_rows.count(db, None),
             lag=kernel.episodes.changes(db),
             model=kernel.episodes.model.available,
-            model_waiting=deriving_rows.waiting_for_model(db, now)[0],
+            model_waiting=episode_rows.waiting_for_model(db, now)[0],
             failures=[
                 FailedSource.model_validate({**asdict(one), "given_up": one.attempts >= settings.max_attempts})
                 for one in failures
@@ -284,7 +304,7 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
 
 
 @ops.operation("memory_episode_admin", "rebuild", effect="write", role="admin")
-async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuilding:
+async def rebuild_episodes(kernel: SDKMemoryKernel, request: RebuildEpisodes) -> Rebuilding:
     """Make the episodes of sources anew in the background; an episode that comes out the same keeps its revision."""
     _needs_episodes(kernel)
     names: list[str] = [name for name in dict.fromkeys((request.source, *request.sources)) if name]
@@ -318,12 +338,12 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
 
 
 @ops.operation("memory_episode_admin", "process_pending", "process_sources", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processed:
+async def process_pending(kernel: SDKMemoryKernel, request: Process) -> EpisodesProcessed:
     """Make the episodes now that wait to be made, those that were given up included."""
     _needs_episodes(kernel)
     worked = await kernel.episodes.process(request.limit)
     remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "episodes"))
-    return Processed(
+    return EpisodesProcessed(
         processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
     )
 
@@ -344,10 +364,14 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
     )
     found = await kernel.search.search(search, source=request.source)
     hits = {int(hit.id.removeprefix("e")): hit for hit in found.hits[request.offset :]}
-    rows = await kernel.episode_search.rows(list(hits)[: request.limit])
-    items = [_item(row, hits[row.id].score, hits[row.id].explain) for row in rows]
+    rows = await kernel.store.read(lambda db: episode_rows.full(db, list(hits)[: request.limit]))
+    items = [_item(rows[id_], hit.score, hit.explain) for id_, hit in hits.items() if id_ in rows]
     more = len(hits) > request.limit
     return Episodes(items=items, count=len(items), more=more, filtered=found.filtered, degraded=found.degraded)
+
+
+def _access(kernel: SDKMemoryKernel) -> Access:
+    return Access(kernel.store.names, kernel.config)
 
 
 def _item(row: EpisodeRow, score: float = 0.0, explain: dict[str, Any] | None = None) -> EpisodeItem:

@@ -54,5 +54,5 @@ order by coalesce(e.event_start, e.derived_at) desc, e.id desc limit :limit offs
 -- name: episode_failures
 -- sources whose episodes could not be made
 select s.name, coalesce(c.chat_id, ''), t.attempts, t.error, t.due_at, t.updated_at
-from derive_tasks t join sources s on s.id = t.key left join chats c on c.id = s.chat
+from tasks t join sources s on s.id = t.key left join chats c on c.id = s.chat
 where t.kind = 'episodes' and t.status = 'failed' order by t.updated_at desc, t.key limit :limit;

@@ -20,8 +20,8 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.tasks import Claim, TaskWorker
-from . import deriving_rows, grouping
-from .deriving_rows import Touched
+from . import grouping
+from . import rows as episode_rows
 from .grouping import Derived
 from .model import EpisodeModelService
 
@@ -96,7 +96,14 @@ class EpisodeService(ChangeFollower):
         async with self._one:
             while await self._take_up():
                 pass
-            await self._store.write(self._revive)
+
+            def revive(db: Connection) -> None:
+                """What has failed becomes due, with all its tries."""
+                now = self._clock.now()
+                for task in task_rows.listed(db, KIND, status="failed", limit=STEP, offset=0):
+                    task_rows.enqueue(db, KIND, task.key, since=None, due_at=now, now=now)
+
+            await self._store.write(revive)
             done = Worked()
             while (left := limit - done.done - done.failed) > 0:
                 some = await self._work(min(left, BATCH), hurry=True)
@@ -152,36 +159,46 @@ class EpisodeService(ChangeFollower):
         if cursor < floor:
             return cursor, last, dict.fromkeys(self._all_sources(db), (EVERYTHING,))
         if cursor < last:
-            touched = deriving_rows.touched(db, cursor, STEP)
-            return cursor, touched.upto if touched.upto > cursor else last, self._spans(db, touched)
-        expired = Touched(0).add(db.run("episode_expired", now=self._clock.now(), limit=STEP))
-        return (cursor, cursor, self._spans(db, expired)) if expired.times else None
+            rows = db.run("episode_touched", cursor=cursor, limit=STEP).fetchall()
+            touched = [row[1:] for row in rows if row[1] is not None]
+            return cursor, rows[-1][0] if rows else last, self._spans(db, touched)
+        expired = db.run("episode_expired", now=self._clock.now(), limit=STEP).fetchall()
+        return (cursor, cursor, self._spans(db, expired)) if expired else None
 
     def _all_sources(self, db: Connection) -> list[int]:
         found: list[int] = []
-        while some := deriving_rows.sources(db, found[-1] if found else 0, STEP):
-            found += some
+        while some := db.run("all_sources", after=found[-1] if found else 0, limit=STEP).fetchall():
+            found += [row[0] for row in some]
         return found
 
-    def _spans(self, db: Connection, touched: Touched) -> Spans:
-        found = {source: [(at, at) for at in times] for source, times in touched.times.items()}
-        for source, since, upto in deriving_rows.spans(db, touched.episodes):
+    def _spans(self, db: Connection, touched: Iterable[tuple[int, float, int | None]]) -> Spans:
+        """The stretches of time that these (source, time, episode) touch, those close to each other joined."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        episodes: set[int] = set()
+        for source, at, episode in touched:
+            found.setdefault(source, []).append((at, at))
+            if episode is not None:
+                episodes.add(episode)
+        for source, since, upto in db.run("episode_spans", ids=array(episodes)):
             found.setdefault(source, []).append((since, upto))
-        return {source: _merged(spans, self._settings.gap_hours * 3600) for source, spans in found.items()}
+        gap = self._settings.gap_hours * 3600
+        for source, spans in found.items():
+            joined: list[tuple[float, float]] = []
+            for since, upto in sorted(set(spans)):
+                if joined and since - joined[-1][1] <= gap:
+                    joined[-1] = (joined[-1][0], max(joined[-1][1], upto))
+                else:
+                    joined.append((since, upto))
+            found[source] = joined
+        return found
 
     def _want(self, db: Connection, news: Spans, *, anew: bool = False) -> None:
         now = self._clock.now()
         due = now if anew else now + self._settings.debounce_seconds
         for source, spans in news.items():
             since = min(since for since, _ in spans)
-            if deriving_rows.add_news(db, source, spans, anew=anew):
+            if episode_rows.add_news(db, source, spans, anew=anew):
                 task_rows.enqueue(db, KIND, source, since=since, due_at=due, now=now)
-
-    def _revive(self, db: Connection) -> None:
-        """What has failed becomes due, with all its tries."""
-        now = self._clock.now()
-        for task in task_rows.listed(db, KIND, status="failed", limit=STEP, offset=0):
-            task_rows.enqueue(db, KIND, task.key, since=None, due_at=now, now=now)
 
     # working
 
@@ -209,25 +226,26 @@ class EpisodeService(ChangeFollower):
         return sum(kept, Worked())
 
     async def _keep(self, claim: Claim, derived: Derived) -> Worked:
+        def unit(db: Connection) -> None:
+            """The episodes, the news that they answer, and the end of the task."""
+            now = self._clock.now()
+            db.run("episode_news_forget", ids=array(derived.answered))
+            if derived.left is not None:
+                span = (derived.left.since, derived.left.upto)
+                episode_rows.add_news(db, claim.key, [span], anew=derived.left.anew)
+            if episode_rows.news(db, claim.key):
+                task_rows.enqueue(db, KIND, claim.key, since=claim.since, due_at=now, now=now)
+            if not self._tasks.done(db, claim):
+                raise _TakenOver
+            episode_rows.store(db, claim.key, derived.work, now)
+
         try:
-            await self._store.write(lambda db: self._store_work(db, claim, derived))
+            await self._store.write(unit)
         except _TakenOver:
             return Worked()
         except Exception as exc:  # noqa: BLE001 - logged there
             return await self._failed(claim, exc, "stored")
         return Worked(done=1)
-
-    def _store_work(self, db: Connection, claim: Claim, derived: Derived) -> None:
-        """The episodes, the news that they answer, and the end of the task."""
-        now = self._clock.now()
-        db.run("episode_news_forget", ids=array(derived.answered))
-        if derived.left is not None:
-            deriving_rows.add_news(db, claim.key, [(derived.left.since, derived.left.upto)], anew=derived.left.anew)
-        if deriving_rows.news(db, claim.key):
-            task_rows.enqueue(db, KIND, claim.key, since=claim.since, due_at=now, now=now)
-        if not self._tasks.done(db, claim):
-            raise _TakenOver
-        deriving_rows.store(db, claim.key, derived.work, now)
 
     async def _failed(self, claim: Claim, exc: Exception, what: str) -> Worked:
         if isinstance(exc, MemoryFault):
@@ -239,13 +257,3 @@ class EpisodeService(ChangeFollower):
         error = f"{type(exc).__name__}: {exc}"[:500]
         await self._store.write(lambda db: self._tasks.failed(db, claim, error, pause))
         return Worked(failed=1)
-
-
-def _merged(spans: Iterable[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
-    for since, upto in sorted(spans):
-        if found and since - found[-1][1] <= gap:
-            found[-1] = (found[-1][0], max(found[-1][1], upto))
-        else:
-            found.append((since, upto))
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -100,22 +101,15 @@ class MemUpdateChecker:
 
     def _alike(self, text: str, known: Sequence[Candidate]) -> list[Candidate]:
         """Up to `dedup_top_k` known statements at or over the threshold, the likest first."""
-        scores = self._by_meaning(text, known)
-        lexical = [_likeness(text, one.text) for one in known]
-        best = [max(pair) for pair in zip(scores, lexical, strict=True)] if scores else lexical
+        embedder, texts = self._embedder(), [text, *(one.text for one in known)]
+        best = [_likeness(text, one.text) for one in known]
+        if embedder is not None and all(embedder.reads(one) for one in texts):
+            with contextlib.suppress(ModelUnavailable):
+                vectors = embedder.embed(texts)
+                scores = np.asarray(vectors[1:] @ vectors[0], np.float64).tolist()
+                best = [max(pair) for pair in zip(scores, best, strict=True)]
         order = sorted(range(len(known)), key=lambda i: (-best[i], i))
         return [known[i] for i in order if best[i] >= self._settings.dedup_threshold][: self._settings.dedup_top_k]
-
-    def _by_meaning(self, text: str, known: Sequence[Candidate]) -> list[float]:
-        embedder = self._embedder()
-        texts = [text, *(one.text for one in known)]
-        if embedder is None or not all(embedder.reads(one) for one in texts):
-            return []
-        try:
-            vectors = embedder.embed(texts)
-        except ModelUnavailable:
-            return []
-        return np.asarray(vectors[1:] @ vectors[0], np.float64).tolist()
 
     async def _asked(self, chat: ChatModel, text: str, alike: Sequence[Candidate]) -> UpdateDecision:
         numbered = "\n".join(f"{i}. {one.text}" for i, one in enumerate(alike, 1))
@@ -135,10 +129,13 @@ class MemUpdateChecker:
 
 def _by_rules(text: str, alike: Sequence[Candidate]) -> UpdateDecision:
     """Words that are all known repeat, words that hold all of a known one complete it; another number or a denial is new."""
-    new = _words(text)
+    new, folded = _words(text), fold(text)
     for one in alike:
-        old = _words(one.text)
-        if _differ(text, one.text) or not new or not old:
+        old, known = _words(one.text), fold(one.text)
+        denials = [len(_DENIAL.findall(said)) % 2 for said in (folded, known)]
+        numbers = [set(_NUMBER.findall(said)) for said in (folded, known)]
+        differ = denials[0] != denials[1] or (all(numbers) and numbers[0] != numbers[1])
+        if differ or not new or not old:
             continue
         if _within(new, old):
             return UpdateDecision(UpdateAction.SKIP, one, reason="rules: repeats what is known")
@@ -155,14 +152,6 @@ def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
     """Whether the words of the part stand in the whole, in the same order."""
     rest = iter(whole)
     return all(word in rest for word in part)
-
-
-def _differ(one: str, other: str) -> bool:
-    a, b = fold(one), fold(other)
-    if len(_DENIAL.findall(a)) % 2 != len(_DENIAL.findall(b)) % 2:
-        return True
-    first, second = set(_NUMBER.findall(a)), set(_NUMBER.findall(b))
-    return bool(first and second and first != second)
 
 
 def _likeness(one: str, other: str) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
@@ -17,62 +16,40 @@ from .language.values import normal
 from .ledger import UNDO_KIND, Change, FactLedger, Stood, snapshot
 from .rows import FactGroup, FactRow, Transition
 
-__all__ = ["By", "Edited", "FactEditor", "NewFact"]
+__all__ = ["Edited", "FactEditor", "Subject"]
 
-
-@dataclass(frozen=True, slots=True)
-class By:
-    """Who asks for a change, and why."""
-
-    requested_by: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """The facts that changed, the first being the one asked for, and the undo record."""
-
-    facts: tuple[int, ...]
-    undo: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewFact:
-    """A fact given by hand; its subject is a person or an entity."""
-
-    person: int | None
-    entity: int | None
-    scope: int
-    attribute: str
-    value: str
-    polarity: int
-    valid_from: float | None
+Subject = tuple[int | None, int | None, int]
+"""(person, entity, scope): whom a fact is about, a person or an entity, and where it counts."""
+Edited = tuple[list[int], int]
+"""(facts, undo record)."""
 
 
 class FactEditor:
     """Adds, retracts, supersedes and resolves facts in the caller's transaction, each with its undo record.
 
-    Raises NotFound, Conflict or InvalidRequest, naming the argument.
+    Every change returns the facts that changed, the one asked for first, and the undo record. Raises NotFound, Conflict
+    or InvalidRequest, naming the argument.
     """
 
-    def __init__(self, db: Connection, ledger: FactLedger, by: By, now: float) -> None:
+    def __init__(self, db: Connection, ledger: FactLedger, *, requested_by: str, reason: str, now: float) -> None:
         self._db = db
         self._ledger = ledger
-        self._by = by
+        self._requested_by = requested_by
+        self._reason = reason
         self._now = now
 
-    def add(self, new: NewFact) -> Edited:
+    def add(self, of: Subject, attribute: str, value: str, polarity: int, valid_from: float | None) -> Edited:
         """Keep a fact that a hand vouches for; one that is known already is vouched for."""
-        norm = _norm(new.attribute, new.value)
-        group = FactGroup.of(new.person, new.entity, new.scope, new.attribute, norm)
-        at = self._now if new.valid_from is None else new.valid_from
+        norm = _norm(attribute, value)
+        group = FactGroup.of(*of, attribute, norm)
+        at = self._now if valid_from is None else valid_from
         rows = fact_rows.in_group(self._db, group)
-        known = next((r for r in rows if (r.norm, r.polarity) == (norm, new.polarity) and r.is_held), None)
+        known = next((r for r in rows if (r.norm, r.polarity) == (norm, polarity) and r.is_held), None)
         if known is not None and known.id in fact_rows.standing(self._db, [known.id]):
             undo = self._keep("add", [known], rows)
             self._decide(known, undo, asserted_at=at)
             return self._settled(known.id, [group], undo)
-        created = self._insert(group, new.value, norm, new.polarity, at)
+        created = self._insert(group, value, norm, polarity, at)
         undo = self._keep("add", (), rows, created=[created])
         self._note(created, "", "active", None, undo)
         return self._settled(created, [group], undo)
@@ -128,12 +105,11 @@ class FactEditor:
 
     def undo(self, record: int) -> Edited:
         """Put back what the record says."""
-        found = undo_records.one(self._db, record)
-        if found is None or found[0] != UNDO_KIND:
-            raise NotFound(f"undo_id: there is no undo record u{record} of facts.", field="undo_id")
-        if found[2] is not None:
-            raise Conflict(f"undo_id: u{record} has been undone already.", field="undo_id")
-        detail = json.loads(found[1])
+        said = f"u{record}"
+        missing = f"there is no undo record {said} of facts."
+        detail = undo_records.use(
+            self._db, record, [UNDO_KIND], self._now, field="undo_id", said=said, missing=missing
+        ).detail
         touched = [*map(int, detail["rows"]), *detail["created"], *(fact for fact, _ in detail["refute"])]
         rows = [row for fact in touched if (row := fact_rows.one(self._db, fact)) is not None]
         for fact, paragraph in detail["refute"]:
@@ -144,11 +120,10 @@ class FactEditor:
             elif row.id in detail["created"]:
                 kept = bool(fact_rows.evidence_of(self._db, [row.id], self._now))
                 self._decide(row, record, deleted_at=None if kept else self._now, asserted_at=None)
-        undo_records.done(self._db, record, self._now)
         groups = dict.fromkeys(row.group for row in rows)
         stood = {int(fact): (was[0], was[1]) for fact, was in detail["stood"].items()}
         self._settle(groups, "undone", record, stood)
-        return Edited(tuple(dict.fromkeys(row.id for row in rows)), record)
+        return list(dict.fromkeys(row.id for row in rows)), record
 
     # what they have in common
 
@@ -167,8 +142,8 @@ class FactEditor:
     def _keep(
         self, action: str, targets: Iterable[FactRow], group: Iterable[FactRow], created: Sequence[int] = ()
     ) -> int:
-        detail, by = snapshot(targets, group, created=created), self._by
-        return undo_records.keep(self._db, UNDO_KIND, detail, by.requested_by, by.reason or action, self._now)
+        detail = snapshot(targets, group, created=created)
+        return undo_records.keep(self._db, UNDO_KIND, detail, self._requested_by, self._reason or action, self._now)
 
     def _give_way(self, row: FactRow, after: FactRow, undo: int) -> None:
         end = max(row.valid_from, after.valid_from)
@@ -185,16 +160,15 @@ class FactEditor:
             self._note(row.id, row.status, state.status, state.superseded_by, undo, reason)
 
     def _note(self, fact: int, was: str, became: str, cause: int | None, undo: int, reason: str = "") -> None:
-        by = self._by
-        note = Transition(was, became, cause, undo, by.requested_by, reason or by.reason, self._now)
+        note = Transition(was, became, cause, undo, self._requested_by, reason or self._reason, self._now)
         fact_rows.transition(self._db, fact, note)
 
     def _settled(self, fact: int, groups: Iterable[FactGroup], undo: int) -> Edited:
-        return Edited(tuple(dict.fromkeys([fact, *self._settle(groups, "by hand", undo, {})])), undo)
+        return list(dict.fromkeys([fact, *self._settle(groups, "by hand", undo, {})])), undo
 
     def _settle(self, groups: Iterable[FactGroup], reason: str, undo: int, stood: Stood) -> dict[int, str]:
         changed: dict[int, str] = {}
-        change = Change(self._now, self._now, self._by.reason or reason, self._by.requested_by, undo, stood)
+        change = Change(self._now, self._now, self._reason or reason, self._requested_by, undo, stood)
         for group in groups:
             changed |= self._ledger.settle(self._db, group, change)
             self._ledger.refresh_profile(self._db, group, self._now, whole=True)

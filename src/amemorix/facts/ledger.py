@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,8 +16,7 @@ from ..store.tasks import NO_PARAGRAPH
 from . import rows as fact_rows
 from .language.slots import slot_of
 from .rows import FactGroup, FactRow, Transition
-from .timeline import Point, Run, timeline
-from .timeline_window import Part, part_of
+from .timeline import ANY, MOST, Point, Run, timeline
 
 __all__ = ["UNDO_KIND", "Change", "FactLedger", "Stood", "snapshot"]
 
@@ -25,6 +24,17 @@ UNDO_KIND = "fact"
 OVER = ("superseded", "retracted")
 EVERYTHING = 0.0
 """The paragraph from which on a profile is derived as a whole."""
+NEAREST = 32
+"""Where a statement comes late, so many of the facts that were given up after it are looked at: the first of them.
+
+Those further away stay as they are. Until there are more, the part gives what the whole group would.
+"""
+NEWEST = 24
+"""Statements of one fact that are looked at when news is the last word on it; one more stands for all the older ones.
+
+That many bring the confidence of any to where it stays.
+"""
+NO_LIMIT = -1
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
 
@@ -47,23 +57,16 @@ class FactLedger:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
-    def record(self, db: Connection, group: FactGroup, said: Point, change: Change, *, merged: bool = False) -> bool:
-        """Take in what a paragraph says, once; False if it had been taken in before."""
-        if fact_rows.said_before(db, group, said.paragraph, said.norm, said.polarity):
-            return False
-        self.settle(db, group, change, [said], merged=merged)
-        return True
-
     def settle(
         self, db: Connection, group: FactGroup, change: Change, new: Sequence[Point] = (), *, merged: bool = False,
         since: float | None = None,
     ) -> dict[int, str]:  # fmt: skip
         """Bring the group to where its live statements put it; returns the facts whose status changed, as they were.
 
-        What is `new`, or whatever came or went `since` a time, touches no more than the part of the group that the
-        window finds; with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
+        What is `new`, or whatever came or went `since` a time, touches no more than a part of the group (see
+        `_part_of`); with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
         """
-        part = part_of(db, group, new, since)
+        part = _part_of(db, group, new, since)
         settling = _Settling(db, group, change, part, new)
         settling.settle(merged=merged)
         changed = settling.changed
@@ -84,7 +87,7 @@ class FactLedger:
 
 
 class _Settling:
-    def __init__(self, db: Connection, group: FactGroup, change: Change, part: Part, new: Sequence[Point]) -> None:
+    def __init__(self, db: Connection, group: FactGroup, change: Change, part: _Part, new: Sequence[Point]) -> None:
         self._db = db
         self._group = group
         self._change = change
@@ -165,8 +168,18 @@ class _Settling:
                 raise RuntimeError(f"the fact {id_} was just written and is gone")
             states[id_] = self._part.bounded(self._state(row, run))
         change = self._change
-        if change.undo is None and self._new:
-            change = self._undoable(states)
+        known = all(id_ in self._free and self._free[id_].status == state.status for id_, state in states.items())
+        if change.undo is None and self._new and not known:
+            news = {said.paragraph for said in self._new}
+            refute = [
+                [id_, point.paragraph]
+                for run, id_ in self.placed
+                for point in run.points
+                if point.paragraph in news and not point.fact
+            ]
+            detail = snapshot((), (), refute=refute)
+            undo = undo_records.keep(self._db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+            change = replace(change, undo=undo)
         for id_, state in states.items():
             before = self._free.get(id_)
             if before is None or before != state:
@@ -193,21 +206,6 @@ class _Settling:
             superseded_by=row.superseded_by if row.pinned else successor,
             outdone_at=run.outdone_at,
         )
-
-    def _undoable(self, states: Mapping[int, FactRow]) -> Change:
-        """The same change with an undo record, if a fact is new or stands otherwise than before."""
-        if all(row in self._free and self._free[row].status == state.status for row, state in states.items()):
-            return self._change
-        news = {said.paragraph for said in self._new}
-        refute = [
-            [row, point.paragraph]
-            for run, row in self.placed
-            for point in run.points
-            if point.paragraph in news and not point.fact
-        ]
-        change, detail = self._change, snapshot((), (), refute=refute)
-        undo = undo_records.keep(self._db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
-        return replace(change, undo=undo)
 
     def _leave(self, points: Iterable[Point]) -> None:
         """Facts that no run needs: taken up by another of the same words, or without a statement that counts."""
@@ -256,9 +254,115 @@ def _kept(runs: Sequence[Run]) -> list[int]:
 def snapshot(
     targets: Iterable[FactRow], group: Iterable[FactRow], *, created: Sequence[int] = (),
     refute: Sequence[Sequence[int]] = (),
-) -> str:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """What an undo needs, as ids and times: the facts that a hand changes, and how the others of their group stood."""
     names = ("status", "pinned", "asserted_at", "valid_to", "superseded_at", "superseded_by")
     rows: dict[str, Any] = {str(row.id): {name: getattr(row, name) for name in names} for row in targets}
     stood = {str(row.id): [row.superseded_at, row.superseded_by] for row in group if row.superseded_at is not None}
-    return json.dumps({"rows": rows, "stood": stood, "created": list(created), "refute": [list(r) for r in refute]})
+    return {"rows": rows, "stood": stood, "created": created, "refute": refute}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Facts of a group with what live paragraphs say of them."""
+
+    rows: Sequence[FactRow]
+    points: Sequence[Point]
+    since: float = -math.inf
+    """What was given up before is not looked at."""
+    edge: Mapping[int, FactRow] = field(default_factory=dict[int, FactRow])
+    """Facts that only bound the others: they stay as they are."""
+
+    def bounded(self, state: FactRow) -> FactRow:
+        """The state that the part gives a fact."""
+        return self.edge.get(state.id, state)
+
+
+def _part_of(db: Connection, group: FactGroup, new: Sequence[Point], since: float | None) -> _Part:
+    """What these statements can touch, or what came or went since a time; the whole group with neither.
+
+    So what is said in its order costs the same however much was said before: a fact that was given up before a
+    statement counts is not changed by it, because the statement that put an end to the one stands between both.
+    """
+    if group.person is None or (since is None and not new):
+        return _whole(db, group)
+    norms = {point.norm for point in new}
+    limit = NEAREST if new else NO_LIMIT
+    at = min((point.earliest for point in new), default=math.inf)
+    at = at if since is None else min(at, math.nextafter(since, -math.inf))
+    while True:
+        rows = _rows(db, group, at, norms, limit)
+        # whether nothing that is known of them counts after this time
+        is_last = all(max(row.outdone_at or at, row.asserted_at or at) <= at for row in rows)
+        points = _last_words(db, rows) if is_last else []
+        is_last = is_last and all(_counts_at_most(point) <= at for point in points)
+        if is_last and sum(row.outdone_at is None for row in rows) >= NEAREST:
+            return _whole(db, group)
+        if not is_last:
+            points = fact_rows.points(db, [row.id for row in rows])
+        changes = [point.earliest for point in points if point.told is not None and point.told > point.at]
+        if min(changes, default=at) >= at:
+            return _bounded(db, rows, points, at, limit)
+        at = min(changes)
+
+
+def _bounded(db: Connection, rows: Sequence[FactRow], points: Sequence[Point], since: float, limit: int) -> _Part:
+    """The part without what begins after it, and with the statements that put an end to what is in it."""
+    last = _last(rows, since, limit)
+    if last is None:
+        return _Part(rows, points, since)
+    near = [row for row in rows if row.valid_from <= last or row.pinned or row.asserted_at is not None]
+    known = {row.id for row in near}
+    ends = {(row.superseded_by, row.outdone_at) for row in near if row.superseded_by not in known}
+    found = (fact_rows.one(db, row) for row in sorted({row for row, _ in ends if row is not None}))
+    edge = {row.id: row for row in found if row is not None and not row.pinned}
+    bounds = fact_rows.points(db, edge)
+    mine = [point for point in points if point.fact in known]
+    mine += [point for point in bounds if (point.fact, _counts_at_most(point)) in ends]
+    return _Part([*near, *edge.values()], mine, since, edge)
+
+
+def _whole(db: Connection, group: FactGroup) -> _Part:
+    rows = fact_rows.in_group(db, group)
+    return _Part(rows, fact_rows.points(db, [row.id for row in rows]))
+
+
+def _rows(db: Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int) -> list[FactRow]:
+    """Of denials only those that something here has to do with."""
+    mine = None if group.norm is None else [group.norm]
+    held = fact_rows.open_facts(db, group, 1, since, norms=mine, limit=limit)
+    denied = {ANY, *norms, *(row.norm for row in held)} if limit > 0 and mine is None else mine
+    return [*held, *fact_rows.open_facts(db, group, -1, since, norms=denied, limit=limit)]
+
+
+def _last_words(db: Connection, rows: Sequence[FactRow]) -> list[Point]:
+    """The newest statements of each fact, and one for those before them."""
+    found = [Point(*row) for row in db.run("fact_points_newest", ids=array(row.id for row in rows), most=NEWEST)]
+    of: dict[int, list[Point]] = {}
+    for point in found:
+        of.setdefault(point.fact, []).append(point)
+    for row in rows:
+        newest = of.get(row.id, [])
+        if len(newest) == NEWEST:
+            ends = [point.until for point in newest if point.until is not None]
+            found.append(
+                Point(
+                    row.id, -1, row.valid_from, row.norm, row.polarity, row.value, row.authority,
+                    min(row.confidence, MOST), max(ends) if len(ends) == NEWEST else None,
+                )
+            )  # fmt: skip
+    return found
+
+
+def _counts_at_most(point: Point) -> float:
+    return point.at if point.told is None else point.told
+
+
+def _last(rows: Sequence[FactRow], since: float, limit: int) -> float | None:
+    """Up to where the facts that were given up are known; None if all of them are."""
+    reached: list[float] = []
+    for polarity in (1, -1):
+        ends = [row.outdone_at for row in rows if row.polarity == polarity and (row.outdone_at or -math.inf) >= since]
+        if 0 < limit <= len(ends):
+            reached.append(max(end for end in ends if end is not None))
+    return min(reached, default=None)

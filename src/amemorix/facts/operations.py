@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_vali
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import AskingRequest, Count, Name, RequiredName, TimeInput
-from ..ids import fact_key, paragraph_key
+from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
 from ..language.times import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -18,13 +18,11 @@ from ..store.access import Access, Caller, Sight
 from ..store.ports import Connection
 from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names
-from . import material as fact_material
 from . import rows as fact_rows
-from .editor import By, Edited, FactEditor, NewFact
-from .items import FactItem
+from .editor import Edited, FactEditor, Subject
 from .language.slots import attribute_meant
 from .ledger import FactLedger
-from .query import FactReader, Moment
+from .query import FactItem, FactReader, Moment
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -41,8 +39,7 @@ EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retra
 def _row_id(letter: str) -> Any:
     def read(value: Any) -> Any:
         if isinstance(value, str):
-            bare = value.strip().lower().removeprefix(letter)
-            return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 19 else value
+            return row_number(value, letter) or value
         if isinstance(value, bool):
             raise ValueError(f"must be an id such as {letter}12, not true or false")
         return value
@@ -96,7 +93,7 @@ class GetFact(AskingRequest):
     fact_id: FactId
 
 
-class EvidenceItem(BaseModel):
+class FactEvidence(BaseModel):
     """A paragraph that states the fact; times in epoch seconds."""
 
     paragraph_id: str
@@ -122,7 +119,7 @@ class FactDetail(ScopedResponse):
     """A fact with what supports it and what became of it."""
 
     fact: FactItem | None = None
-    evidence: list[EvidenceItem] = Field(default_factory=list)
+    evidence: list[FactEvidence] = Field(default_factory=list)
     transitions: list[TransitionItem] = Field(default_factory=list)
 
 
@@ -159,18 +156,18 @@ class FactStatus(Response):
     enabled: bool = True
 
 
-class ProcessPending(Request):
+class ProcessFacts(Request):
     """Nothing to say."""
 
 
-class Processed(Response):
+class FactsProcessed(Response):
     """What was read."""
 
     steps: int = Field(default=0, description="Batches of changes that were read.")
     lag: int = 0
 
 
-class AskStatus(Request):
+class FactStatusRequest(Request):
     """Nothing to say."""
 
 
@@ -222,7 +219,7 @@ class Supersede(_ByHand):
     valid_from: TimeInput = Field(None, description="Since when the new value is true; now when not given.")
 
 
-class Undo(_ByHand):
+class UndoFactChange(_ByHand):
     """The change to take back."""
 
     undo_id: UndoId
@@ -242,7 +239,8 @@ class Changed(Response):
 @ops.operation("memory_fact_admin", "list")
 async def list_facts(kernel: SDKMemoryKernel, request: ListFacts) -> Facts:
     """List facts, the newest first."""
-    return await kernel.store.read(lambda db: _listed(db, kernel, request, ""))
+    moment = Moment(kernel.surroundings.clock.now())
+    return await kernel.store.read(lambda db: _listed(db, kernel, request, "", moment))
 
 
 @ops.operation("memory_fact_admin", "query", "search")
@@ -260,9 +258,7 @@ async def query_facts(kernel: SDKMemoryKernel, request: QueryFacts) -> Facts:
         raise InvalidRequest("text: say what to look for (text, person_id, entity, attribute, status).", field="text")
     if timed and not (request.person_id or request.entity):
         raise InvalidRequest("person_id: a time wants a person_id or an entity.", field="person_id")
-    if timed:
-        return await kernel.store.read(lambda db: _at_a_time(db, kernel, request, moment))
-    return await kernel.store.read(lambda db: _listed(db, kernel, request, request.text))
+    return await kernel.store.read(lambda db: _listed(db, kernel, request, request.text, moment))
 
 
 @ops.operation("memory_fact_admin", "get", "show")
@@ -279,17 +275,11 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
             raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
         return FactDetail(
             fact=FactReader(kernel.store).items(db, [row], moment, scopes)[0],
-            evidence=[
-                EvidenceItem.model_validate({**asdict(one), "paragraph_id": paragraph_key(one.paragraph)})
-                for one in evidence
-            ],
+            evidence=[FactEvidence(paragraph_id=paragraph_key(one.paragraph), **asdict(one)) for one in evidence],
             transitions=[
                 TransitionItem.model_validate(
-                    {
-                        **asdict(one),
-                        "cause": fact_key(one.cause) if one.cause else "",
-                        "undo_id": f"u{one.undo}" if one.undo else "",
-                    }
+                    asdict(one)
+                    | {"cause": fact_key(one.cause) if one.cause else "", "undo_id": f"u{one.undo}" if one.undo else ""}
                 )
                 for one in fact_rows.transitions(db, row.id)
             ],
@@ -303,7 +293,8 @@ async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Con
     """List contradictions that nothing has decided."""
     given = request.model_dump(include={"person_id", "limit", "chat_id", "user_id", "group_id", "include_private"})
     asked = ListFacts.model_validate({**given, "status": ["conflicted"]})
-    found = await kernel.store.read(lambda db: _listed(db, kernel, asked, ""))
+    moment = Moment(kernel.surroundings.clock.now())
+    found = await kernel.store.read(lambda db: _listed(db, kernel, asked, "", moment))
     groups: dict[tuple[str, str, str, str], ConflictGroup] = {}
     for item in found.items:
         key = (item.person_id, item.entity, item.chat_id, item.attribute)
@@ -316,11 +307,11 @@ async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Con
 
 
 @ops.operation("memory_fact_admin", "status")
-async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus:  # noqa: ARG001
+async def fact_status(kernel: SDKMemoryKernel, request: FactStatusRequest) -> FactStatus:  # noqa: ARG001
     """Count facts by status and tell how current they are."""
 
     def read(db: Connection) -> FactStatus:
-        counts = dict.fromkeys(EVERY_STATUS, 0) | fact_rows.counts(db)
+        counts = dict.fromkeys(EVERY_STATUS, 0) | dict[str, int](db.run("fact_counts").fetchall())
         return FactStatus(
             counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
         )
@@ -329,10 +320,10 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
 
 
 @ops.operation("memory_fact_admin", "process_pending", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessFacts) -> FactsProcessed:  # noqa: ARG001
     """Read what has been stored since, without waiting for the background."""
     steps = await kernel.facts.drain()
-    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
+    return FactsProcessed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
 
 
 # changing
@@ -347,11 +338,17 @@ async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed
 @ops.operation("memory_fact_admin", "add", effect="write")
 async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
     """Add a fact by hand; a later statement of no less authority may supersede it."""
-    new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    changed = await _edited(kernel, request, lambda editor: editor.add(new), request.chat_id)
-    if new.attribute == request.attribute:
+    value, attribute = clean_text(request.value), attribute_meant(request.attribute)
+    subject = await kernel.store.read(lambda db: _subject(db, kernel, request))
+    if not value:
+        raise InvalidRequest("value: there is nothing in it.", field="value")
+    at, polarity = _instant(kernel, "valid_from", request.valid_from, request.chat_id), -1 if request.denied else 1
+    changed = await _edited(
+        kernel, request, lambda editor: editor.add(subject, attribute, value, polarity, at), request.chat_id
+    )
+    if attribute == request.attribute:
         return changed
-    told = f"attribute: {request.attribute!r} was taken for {new.attribute!r}."
+    told = f"attribute: {request.attribute!r} was taken for {attribute!r}."
     return changed.model_copy(update={"warnings": [told]})
 
 
@@ -374,7 +371,7 @@ async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed
 
 
 @ops.operation("memory_fact_admin", "undo", effect="write")
-async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
+async def undo_change(kernel: SDKMemoryKernel, request: UndoFactChange) -> Changed:
     """Take a change back, one made by hand or one that a newer statement made."""
     return await _edited(kernel, request, lambda editor: editor.undo(request.undo_id))
 
@@ -400,41 +397,31 @@ def _entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> in
     if not name:
         return None
     norm = normalise_name(name)
-    row = fact_material.entity(db, norm) or 0
+    found = db.run("fact_entity_by_norm", norm=norm).fetchone()
+    row = found[0] if found else 0
     said = entity_names.said(db, [row], scopes).get(row)
     return row if said is None or norm in said else 0
 
 
-def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
-    scopes, moment = _scopes(db, kernel, Caller.of(request)), Moment(kernel.surroundings.clock.now())
-    rows = fact_rows.listed(
-        db, persons=_persons_meant(db, kernel, request.person_id, scopes), entity=_entity_meant(db, request.entity, scopes),
-        attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
-        now=moment.now, limit=request.limit, offset=request.offset,
-    )  # fmt: skip
-    items = FactReader(kernel.store).items(db, rows, moment, scopes)
-    return Facts(items=items, count=len(items))
-
-
-def _at_a_time(db: Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
+def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str, moment: Moment) -> Facts:
     scopes, reader = _scopes(db, kernel, Caller.of(request)), FactReader(kernel.store)
+    persons = _persons_meant(db, kernel, request.person_id, scopes)
     entity = _entity_meant(db, request.entity, scopes)
-    rows = reader.of(
-        db,
-        _persons_meant(db, kernel, request.person_id, scopes) or (),
-        scopes,
-        moment,
-        () if entity is None else (entity,),
-    )
-    wanted = fold(request.text)
-    kept = [
-        row
-        for row in rows
-        if request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
-        and (not request.status or row.status in request.status)
-        and wanted in fold(row.value)
-    ][request.offset : request.offset + request.limit]
-    items = reader.items(db, kept, moment, scopes)
+    if moment.as_of is None and moment.valid_at is None:
+        rows = fact_rows.listed(
+            db, persons=persons, entity=entity, attribute=request.attribute or None, statuses=request.status or None,
+            text=fold(text) or None, scopes=scopes, now=moment.now, limit=request.limit, offset=request.offset,
+        )  # fmt: skip
+    else:
+        held = reader.of(db, persons or (), scopes, moment, () if entity is None else (entity,))
+        rows = [
+            row
+            for row in held
+            if request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
+            and (not request.status or row.status in request.status)
+            and fold(text) in fold(row.value)
+        ][request.offset : request.offset + request.limit]
+    items = reader.items(db, rows, moment, scopes)
     return Facts(items=items, count=len(items))
 
 
@@ -442,12 +429,9 @@ def _instant(kernel: SDKMemoryKernel, field: str, value: Any, chat_id: str = "")
     return read_instant(field, value, kernel.surroundings.clock.now(), kernel.zones.of(chat_id))
 
 
-def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
+def _subject(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> Subject:
     if bool(request.person_id) == bool(request.entity):
         raise InvalidRequest("person_id: a fact is about a person_id or about an entity.", field="person_id")
-    value = clean_text(request.value)
-    if not value:
-        raise InvalidRequest("value: there is nothing in it.", field="value")
     scope = kernel.store.names.chat_row(db, request.chat_id) if request.chat_id else 0
     if scope is None:
         raise NotFound(f"chat_id: nothing is stored for the chat {request.chat_id!r}.", field="chat_id")
@@ -461,10 +445,7 @@ def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewF
     sight = Sight(scopes, kernel.surroundings.clock.now())
     if entity is not None and not entity_rows.is_seen(db, entity, sight):
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
-    return NewFact(
-        persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
-        _instant(kernel, "valid_from", request.valid_from, request.chat_id),
-    )  # fmt: skip
+    return persons[0] if persons else None, entity, scope
 
 
 async def _edited(
@@ -473,15 +454,15 @@ async def _edited(
     now = kernel.surroundings.clock.now()
 
     def unit(db: Connection) -> Edited:
-        by = By(request.requested_by, request.reason)
-        return edit(FactEditor(db, FactLedger(kernel.config.profile), by, now))
+        by = {"requested_by": request.requested_by, "reason": request.reason}
+        return edit(FactEditor(db, FactLedger(kernel.config.profile), **by, now=now))
 
-    edited = await kernel.store.write(unit)
+    facts, undo = await kernel.store.write(unit)
 
     def read(db: Connection) -> list[FactItem]:
-        rows = [row for fact in edited.facts if (row := fact_rows.one(db, fact)) is not None]
+        rows = [row for fact in facts if (row := fact_rows.one(db, fact)) is not None]
         scopes = _scopes(db, kernel, Caller(chat_id)) if chat_id else None
         return FactReader(kernel.store).items(db, rows, Moment(kernel.surroundings.clock.now()), scopes)
 
     items = await kernel.store.read(read)
-    return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")
+    return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{undo}")

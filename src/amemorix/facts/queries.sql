@@ -38,7 +38,7 @@ where n.id = :id and b.kind = 'message' and b.deleted_at is null
 order by b.id;
 
 -- name: fact_persons_of
-select paragraph, person, role, name from paragraph_persons
+select paragraph, person, role from paragraph_persons
 where paragraph in (select value from json_each(:ids)) order by paragraph, role, person;
 
 -- name: fact_groups_of
@@ -304,16 +304,6 @@ order by n.paragraph desc limit 1;
 select coalesce(e.merged_into, e.id) from entities e where e.norm = :norm
 union all
 select coalesce(e.merged_into, e.id) from entity_aliases a join entities e on e.id = a.entity where a.norm = :norm limit 1;
-
--- name: undo_insert
-insert into undo_records (kind, detail, requested_by, reason, created_at)
-values (:kind, :detail, :requested_by, :reason, :now) returning id;
-
--- name: undo_one
-select kind, detail, undone_at from undo_records where id = :id and detail <> '{}';
-
--- name: undo_done
-update undo_records set undone_at = :now where id = :id;
 
 -- name: fact_scope_chats
 select id, chat_id from chats where id in (select value from json_each(:ids));

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import BaseModel, Field
+
 from ..ids import fact_key, paragraph_key
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
@@ -13,21 +15,45 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
-from . import material as fact_material
 from . import rows as fact_rows
-from .items import FactItem
 from .language.questions import read_question
 from .language.slots import slot_of
 from .rows import FactRow, Moment
 from .timeline import Point, timeline
 
-__all__ = ["FIRST_PERSON", "Asked", "FactReader", "Moment"]
+__all__ = ["FIRST_PERSON", "Asked", "FactItem", "FactReader", "Moment"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
 ABOUT, WORD, DENIED = 2.0, 1.0, 0.001
 """What it counts that a query asks for an attribute, that it holds a word of a value, and that the value is denied."""
 FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
+
+
+class FactItem(BaseModel, defer_build=True):
+    """What is known of a person or an entity; times in epoch seconds."""
+
+    id: str
+    person_id: str = ""
+    person: str = Field(default="", description="The person's name.")
+    entity: str = Field(default="", description="The entity's name, of a fact about one.")
+    attribute: str = Field(
+        description="Such as `residence`, `allergy`, `favourite:颜色`; `statement` for a whole text."
+    )
+    value: str
+    denied: bool = Field(default=False, description="True: it is known not to be so (not allergic, does not like).")
+    status: str = Field(description="`active`, `conflicted`, `superseded` or `retracted`; with `as_of` as it was then.")
+    conflicts_with: list[str] = Field(default_factory=list, description="Facts among these that contradict it.")
+    authority: str = Field(description="`manual`, `direct_user`, `imported`, `summary`, `rule` or `model`.")
+    stability: str
+    confidence: float
+    valid_from: float
+    valid_to: float | None = None
+    recorded_at: float
+    superseded_at: float | None = None
+    superseded_by: str = ""
+    chat_id: str = Field(default="", description="The chat that may see it; empty for everyone.")
+    evidence_ids: list[str] = Field(default_factory=list, description="Paragraphs that state it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +143,10 @@ class FactReader:
         """Facts with the names that these chats know (None: every one), evidence and conflicts."""
         if not rows:
             return []
-        persons = fact_material.person_names(db, {row.person for row in rows if row.person is not None}, scopes)
+        persons = _person_names(db, {row.person for row in rows if row.person is not None}, scopes)
         spoken_of = {row.entity for row in rows if row.entity is not None}
         entities = entity_names.shown(db, spoken_of, scopes)
-        chats = fact_material.chats(db, {row.scope for row in rows})
+        chats = dict[int, str](db.run("fact_scope_chats", ids=array({row.scope for row in rows})).fetchall())
         evidence = fact_rows.evidence_of(db, [row.id for row in rows], moment.now, moment.as_of)
         items: list[FactItem] = []
         for row in rows:
@@ -138,7 +164,7 @@ class FactReader:
                     value=row.value,
                     denied=row.polarity < 0,
                     status=row.status,
-                    conflicts_with=[fact_key(other.id) for other in rows if _contradict(row, other)],
+                    conflicts_with=[fact_key(other.id) for other in rows if row.conflicts_with(other)],
                     authority=row.authority,
                     stability=row.stability,
                     confidence=row.confidence,
@@ -158,9 +184,19 @@ class FactReader:
         return items
 
 
-def _contradict(one: FactRow, other: FactRow) -> bool:
-    """Whether both are held, in the same chat or not, and cannot both be true."""
-    subjects = [(row.person, row.entity, row.attribute) for row in (one, other)]
-    return (
-        one.id != other.id and one.is_held and other.is_held and subjects[0] == subjects[1] and one.contradicts(other)
-    )
+def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
+    """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
+    known = {row: (key, name) for row, key, name in db.run("fact_person_names", ids=array(ids))}
+    if scopes is None:
+        return known
+    called: dict[int, list[str]] = {}
+    for row, name in db.run("fact_person_names_seen", ids=array(known), scopes=array(scopes)):
+        called.setdefault(row, []).append(name)
+    for row, names in called.items():
+        name = names[0]
+        if len(set(names)) > 1:
+            values = {"person": row, "names": array(names), "scopes": array(scopes)}
+            newest = db.run("fact_person_name_newest", **values).fetchone()
+            name = newest[0] if newest else name
+        called[row] = [name]
+    return {row: (key, called.get(row, [""])[0] or key) for row, (key, _) in known.items()}

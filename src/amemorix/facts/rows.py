@@ -85,6 +85,12 @@ class FactRow:
         keys = (self.norm, self.polarity), (other.norm, other.polarity)
         return contradict(*keys, slot_of(self.attribute).compatible)
 
+    def conflicts_with(self, other: FactRow) -> bool:
+        """Whether both are held, in the same chat or not, and cannot both be true."""
+        subjects = [(row.person, row.entity, row.attribute) for row in (self, other)]
+        both_held = self.id != other.id and self.is_held and other.is_held
+        return both_held and subjects[0] == subjects[1] and self.contradicts(other)
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -205,31 +211,14 @@ def transitions(db: Connection, fact: int) -> list[Transition]:
     return [Transition(*row) for row in db.run("fact_transitions_of", fact=fact)]
 
 
-def counts(db: Connection) -> dict[str, int]:
-    """Status -> how many facts."""
-    return dict(db.run("fact_counts").fetchall())
-
-
 def points(db: Connection, facts: Iterable[int]) -> list[Point]:
     """What live paragraphs say of these facts."""
     return [Point(*row) for row in db.run("fact_points", ids=array(facts))]
 
 
-def newest_points(db: Connection, facts: Iterable[int], most: int) -> list[Point]:
-    """The same, at most so many of each fact: those that were said last."""
-    values = {"ids": array(facts), "most": most}
-    return [Point(*row) for row in db.run("fact_points_newest", **values)]
-
-
 def put_evidence(db: Connection, point: Point) -> None:
     """Let a paragraph support a fact."""
     db.run("fact_evidence_put", **asdict(point))
-
-
-def said_before(db: Connection, group: FactGroup, paragraph: int, norm: str, polarity: int) -> bool:
-    """Whether the paragraph has been read as saying this."""
-    values = asdict(group) | {"paragraph": paragraph, "norm": norm, "polarity": polarity}
-    return db.run("fact_said_before", **values).fetchone() is not None
 
 
 def read_as(db: Connection, paragraph: int, person: int, attribute: str) -> int | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
@@ -12,20 +12,17 @@ from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store import changes as change_log
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
-from ..store.time_zones import TimeZones
-from . import material as fact_material
 from . import rows as fact_rows
-from .authority import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
-from .context_lines import ContextLines
-from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
-from .language.rules import LAST, Claim, Reader, read_facts, statement
+from .dedup import Candidate, MemUpdateChecker, UpdateAction
+from .language.rules import LAST
 from .language.slots import STATEMENT
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
-from .material import FactMaterial, PersonThere
+from .reading import Heard, Paragraph, ParagraphReader, Reading
 from .rows import FactGroup, Moment, Transition
 from .timeline import ANY, Point
 
@@ -36,28 +33,8 @@ STEP = 100
 """Changes taken up at a time: the writer is held for some tens of milliseconds at most."""
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
-ABOUT = 3
 MOST_READ, MOST_STATEMENTS = 1_000, 64
 """Facts of a person that are read to find statements, and statements that a new one is compared with: the newest."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    person: int
-    claim: Claim
-    authority: str
-    confidence: float
-    decision: UpdateDecision | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What a paragraph says; one that is gone says nothing."""
-
-    paragraph: FactMaterial
-    heard: tuple[_Heard, ...]
-    takes_back: tuple[int, frozenset[str]] | None = None
-    """A line before it that was a joke, and the kinds of news in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +44,7 @@ class _Step:
     cursor: int
     upto: int
     scan: tuple[str | None, str | None]
-    readings: tuple[_Reading, ...]
+    readings: tuple[Reading, ...]
     named: frozenset[int] = frozenset()
     """Paragraphs in which a name became known: what they were read as saying of others no longer holds."""
 
@@ -84,11 +61,9 @@ class FactService(ChangeFollower):
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._clock = clock
-        self._zones = zones
-        self._indexes = indexes
+        self._reader = ParagraphReader(store, indexes=indexes, zones=zones)
         self._checker = checker
         self._ledger = FactLedger(profile)
-        self._around = ContextLines(indexes)
 
     async def _advance(self) -> bool:
         work = await self._read_aside(self._read)
@@ -110,88 +85,53 @@ class FactService(ChangeFollower):
             ids = [row[0] for row in db.run("fact_paragraphs_after", after=reached, limit=STEP)]
             if not ids:
                 return _Step(cursor, begun, (scan, ""), ())
-            return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._readings(db, ids))
+            return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._reader.read(db, ids))
         if cursor >= last:
             return None
         rows = db.run("fact_changes", cursor=cursor, limit=STEP).fetchall()
         named = frozenset(row[1] for row in rows if row[2])
-        readings = self._readings(db, sorted({row[1] for row in rows}))
+        readings = self._reader.read(db, sorted({row[1] for row in rows}))
         return _Step(cursor, rows[-1][0] if rows else last, (scan, scan), readings, named)
-
-    def _readings(self, db: Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
-        self._indexes.names.catch_up(db)
-        persons = fact_material.persons(db, ids)
-        found: list[_Reading] = []
-        for paragraph in fact_material.material(db, ids):
-            self._store.right_of_way.give_way()
-            heard = tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))
-            found.append(_Reading(paragraph, heard, self._around.taken_back(db, paragraph)))
-        return tuple(found)
-
-    def _heard(self, db: Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
-        if not paragraph.live:
-            return []
-        named = self._around.named(paragraph)
-        at = paragraph.recorded_at if paragraph.event_start is None else paragraph.event_start
-        if paragraph.source_type in (PERSON_FACT, CORRECTION) and persons and paragraph.kind == "text":
-            meant = [person for person in persons if person.role == ABOUT] or persons
-            return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
-        speaker = paragraph.speaker if paragraph.kind == "message" else 0
-        how = Reader(at, self._zones.of(paragraph.chat_id), bool(speaker), names=tuple(named), own=bool(speaker))
-        other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
-        found = self._around.believed(db, paragraph, read_facts(paragraph.content, how))
-        return [
-            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else own(claim)))
-            for claim in found
-        ]
-
-    def _told(
-        self, db: Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
-    ) -> list[_Heard]:
-        """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
-        standing = corrected(paragraph) or standing_of(paragraph.metadata)
-        how = Reader(at, self._zones.of(paragraph.chat_id), first=True, about=True, names=tuple(named))
-        found = read_facts(paragraph.content, how)
-        whole = paragraph.source_type == PERSON_FACT
-        if whole and not found and fact_rows.read_as(db, paragraph.id, person, STATEMENT) is None:
-            found = [statement(paragraph.content, at)]
-        return [_Heard(named[claim.who] if claim.who else person, claim, *standing) for claim in found]
 
     # comparing statements
 
     async def _checked(self, step: _Step) -> _Step:
         """The step with a decision for each statement, as if they had come one after the other."""
         met: dict[tuple[int, int], list[Candidate]] = {}
-        readings: list[_Reading] = []
+        readings: list[Reading] = []
         for reading in step.readings:
-            heard = [await self._compared(reading.paragraph.scope, one, met) for one in reading.heard]
+            scope = reading.paragraph.scope
+            heard: list[Heard] = []
+            for one in reading.heard:
+                if one.claim.attribute != STATEMENT:
+                    heard.append(one)
+                    continue
+                key = (one.person, scope)
+                if key not in met:
+                    met[key] = await self._store.read(partial(self._statements, person=one.person, scope=scope))
+                compared, met[key] = await self._compared(one, met[key])
+                heard.append(compared)
             readings.append(replace(reading, heard=tuple(heard)))
         return replace(step, readings=tuple(readings))
 
-    async def _compared(self, scope: int, heard: _Heard, met: dict[tuple[int, int], list[Candidate]]) -> _Heard:
+    def _statements(self, db: Connection, person: int, scope: int) -> list[Candidate]:
+        rows = fact_rows.held(db, [person], [scope], Moment(self._clock.now()), limit=MOST_READ)
+        return [Candidate(row.norm, row.value) for row in rows if row.attribute == STATEMENT][:MOST_STATEMENTS]
+
+    async def _compared(self, heard: Heard, known: list[Candidate]) -> tuple[Heard, list[Candidate]]:
+        """The statement with what is decided on it, and the statements that are known then."""
         claim = heard.claim
-        if claim.attribute != STATEMENT:
-            return heard
-        key = (heard.person, scope)
-        if key not in met:
-
-            def statements(db: Connection) -> list[Candidate]:
-                moment = Moment(self._clock.now())
-                rows = fact_rows.held(db, [heard.person], [scope], moment, limit=MOST_READ)
-                return [Candidate(row.norm, row.value) for row in rows if row.attribute == STATEMENT][:MOST_STATEMENTS]
-
-            met[key] = await self._store.read(statements)
-        if any(one.key == claim.norm for one in met[key]):
-            return heard
-        decision = await self._checker.check(claim.value, met[key])
+        if any(one.key == claim.norm for one in known):
+            return heard, known
+        decision = await self._checker.check(claim.value, known)
         if decision.action is UpdateAction.SKIP and decision.target:
             claim = replace(claim, norm=decision.target.key)
         else:
             if decision.merged:
                 claim = replace(claim, value=decision.merged, norm=content_hash(fold(decision.merged)))
             gone = decision.target.key if decision.target else ""
-            met[key] = [Candidate(claim.norm, claim.value), *(one for one in met[key] if one.key != gone)]
-        return replace(heard, claim=claim, decision=decision)
+            known = [Candidate(claim.norm, claim.value), *(one for one in known if one.key != gone)]
+        return replace(heard, claim=claim, decision=decision), known
 
     # keeping
 
@@ -202,11 +142,14 @@ class FactService(ChangeFollower):
         now = self._clock.now()
         known = db.run("fact_groups_of", ids=array(reading.paragraph.id for reading in step.readings)).fetchall()
         for reading in step.readings:
-            at = reading.paragraph.recorded_at
             for heard in reading.heard:
                 for meant in self._ending(db, reading.paragraph, heard):
-                    self._take(db, reading.paragraph, meant, Change(now, at, "stated"))
-            self._take_back(db, reading, now)
+                    self._take(db, reading.paragraph, meant, now)
+            # news that this line calls a joke was never so
+            line, kinds = reading.takes_back or (0, frozenset[str]())
+            for attribute in sorted(kinds):
+                while (fact := fact_rows.read_as(db, line, reading.paragraph.speaker, attribute)) is not None:
+                    self._drop(db, fact, line, Change(now, now, "it was a joke"))
         # what was read of persons before it was known that the name means another, or several
         meant = {
             reading.paragraph.id: {heard.person for heard in reading.heard}
@@ -222,13 +165,6 @@ class FactService(ChangeFollower):
         if step.scan[1] != step.scan[0]:
             change_log.put(db, SCAN, step.scan[1] or "")
 
-    def _take_back(self, db: Connection, reading: _Reading, now: float) -> None:
-        """News that the next line of the same speaker calls a joke were never so."""
-        line, kinds = reading.takes_back or (0, frozenset[str]())
-        for attribute in sorted(kinds):
-            while (fact := fact_rows.read_as(db, line, reading.paragraph.speaker, attribute)) is not None:
-                self._drop(db, fact, line, Change(now, now, "it was a joke"))
-
     def _drop(self, db: Connection, fact: int, paragraph: int, change: Change) -> None:
         row = fact_rows.one(db, fact)
         db.run("fact_evidence_drop", fact=fact, paragraph=paragraph)
@@ -236,7 +172,7 @@ class FactService(ChangeFollower):
             self._ledger.settle(db, row.group, change)
             self._ledger.refresh_profile(db, row.group, change.now, whole=True)
 
-    def _ending(self, db: Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
+    def _ending(self, db: Connection, paragraph: Paragraph, heard: Heard) -> list[Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""
         claim = heard.claim
         if not (claim.only_ends or claim.norm == ANY):
@@ -254,27 +190,29 @@ class FactService(ChangeFollower):
             return [replace(heard, claim=replace(claim, value=row.value, norm=row.norm)) for row in last]
         return [heard] if any(claim.norm in (row.norm, ANY) for row in held) else []
 
-    def _take(self, db: Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
+    def _take(self, db: Connection, paragraph: Paragraph, heard: Heard, now: float) -> None:
+        """Take in a claim, unless this paragraph was read so before."""
         claim, decision = heard.claim, heard.decision
         group = FactGroup.of(heard.person, None, paragraph.scope, claim.attribute, claim.norm)
+        key = asdict(group) | {"paragraph": paragraph.id, "norm": claim.norm, "polarity": claim.polarity}
+        if db.run("fact_said_before", **key).fetchone() is not None:
+            return
         said = Point(
             0, paragraph.id, claim.valid_from, claim.norm, claim.polarity, claim.value, heard.authority,
             heard.confidence, claim.valid_to, claim.told,
         )  # fmt: skip
-        if decision is not None:
-            change = replace(change, reason=decision.reason)
+        change = Change(now, paragraph.recorded_at, decision.reason if decision else "stated")
         merged = decision is not None and bool(decision.merged)
-        if not self._ledger.record(db, group, said, change, merged=merged):
-            return
+        self._ledger.settle(db, group, change, [said], merged=merged)
         if decision is None or decision.target is None:
             return
         held = [row for row in fact_rows.in_group(db, group) if row.is_held]
         if not held:
             return
-        new = held[0]
+        new, refute = held[0], [[held[0].id, paragraph.id]]
         if decision.action is UpdateAction.SKIP:
             # a repetition is kept with the fact it repeats
-            undo = self._undo_record(db, snapshot((), (), refute=[[new.id, paragraph.id]]), change)
+            undo = undo_records.keep(db, UNDO_KIND, snapshot((), (), refute=refute), "", change.reason, now)
             note = Transition(new.status, new.status, None, undo, "", change.reason, change.at)
             fact_rows.transition(db, new.id, note)
             return
@@ -282,7 +220,7 @@ class FactService(ChangeFollower):
         rows = [row for row in fact_rows.in_group(db, replace(group, norm=decision.target.key)) if row.is_held]
         if not rows:
             return
-        undo = self._undo_record(db, snapshot(rows, [*rows, new], refute=[[new.id, paragraph.id]]), change)
+        undo = undo_records.keep(db, UNDO_KIND, snapshot(rows, [*rows, new], refute=refute), "", change.reason, now)
         for row in rows:
             if merged:
                 for point in fact_rows.points(db, [row.id]):
@@ -294,6 +232,3 @@ class FactService(ChangeFollower):
             fact_rows.decide(db, state)
             note = Transition(row.status, state.status, new.id, undo, "", change.reason, change.at)
             fact_rows.transition(db, row.id, note)
-
-    def _undo_record(self, db: Connection, detail: str, change: Change) -> int:
-        return undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)

@@ -39,11 +39,15 @@ class Patterns:
         """Texts of fewer than 6 bytes, which are not looked for."""
 
     @classmethod
-    def of(cls, texts: Iterable[str], words: Iterable[str] = ()) -> Patterns:
-        """The patterns of texts, and of words: names, ids. A text that is too short to be cut is a word."""
+    def of(cls, texts: Iterable[str], words: Iterable[str] = (), notes: Iterable[str] = ()) -> Patterns:
+        """The patterns of texts, and of words: names, ids. A text that is too short to be cut is a word.
+
+        `notes` are JSON, whose short pieces may be no more than keys that other records have too: the texts within are
+        given beside.
+        """
         pieces, whole = set[str](), set[str]()
-        for text in texts:
-            size = PIECE if text.isascii() else PIECE_OTHER
+        sized = ((text, PIECE if text.isascii() else PIECE_OTHER) for text in texts)
+        for text, size in chain(sized, ((note, PIECE) for note in notes)):
             if len(text) < size:
                 whole.add(text)
             else:

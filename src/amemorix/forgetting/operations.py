@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
@@ -13,9 +12,10 @@ from ..fields import Count, Name
 from ..ids import KINDS, OperationId, operation_key, row_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
-from .responses import DeleteItem, OperationItem, Receipt, TouchedItem, operation_item, receipt_of, touched_item
-from .selectors import DeleteMode, read_selector
-from .service import Deleted, Wish
+from ..store.operations import OperationRow
+from .purge import Receipt
+from .selection import DeleteMode, read_selector
+from .service import Deleted, DeleteItem, Wish
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -69,8 +69,11 @@ class Preview(Request):
     def wish(self) -> Wish:
         """What is meant. Raises InvalidRequest."""
         raw, chat = self.selector, self.chat_id
-        if self.mode == "chat":
-            raw, chat = self._chat(), ""
+        if self.mode == "chat":  # the chat to clear may be given as the selector or as `chat_id`
+            given = raw not in (None, "", [], {})
+            if given and chat and raw not in (chat, [chat], {"chat_id": chat}):
+                raise InvalidRequest("chat_id: with mode `chat`, name the chat once.", field="chat_id")
+            raw, chat = raw if given else chat, ""
         selector = read_selector(self.mode, raw)
         if chat and (others := [one for one in selector.chats if one != chat]):
             raise InvalidRequest(
@@ -78,13 +81,6 @@ class Preview(Request):
                 field="selector.chat_ids",
             )
         return Wish(self.mode, selector, chat, self.mentions == "keep", self.include_paragraphs)
-
-    def _chat(self) -> Any:
-        """The chat to clear may be given as the selector or as `chat_id`."""
-        given = self.selector not in (None, "", [], {})
-        if given and self.chat_id and self.selector not in (self.chat_id, [self.chat_id], {"chat_id": self.chat_id}):
-            raise InvalidRequest("chat_id: with mode `chat`, name the chat once.", field="chat_id")
-        return self.selector if given else self.chat_id
 
 
 class Execute(Preview):
@@ -151,12 +147,6 @@ class Restore(Request):
                 raise ValueError(f"{one!r} is no id: expected one such as p12, r12, n12 or f12")
         return value
 
-    def chosen(self) -> list[tuple[str, int]] | None:
-        """(kind, row) of the items."""
-        if self.items is None:
-            return None
-        return [(KINDS[one[0]], int(one[1:])) for one in self.items]
-
 
 class NotRestored(BaseModel):
     """A row that could not come back."""
@@ -183,6 +173,42 @@ class GetOperation(Request):
     operation_id: OperationId
     limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most items.")
     offset: Count = Field(0, ge=0, le=LARGEST)
+
+
+class PurgeProgress(BaseModel):
+    """How far a purge under way has come."""
+
+    phase: str = Field(default="", description="`records`, `rows`, `indexes`, `copies`, `files`, in this order.")
+    done: int = Field(default=0, description="Steps of the phase that are done.")
+    total: int = 0
+
+
+class OperationItem(BaseModel):
+    """A deletion as it was recorded; times in epoch seconds."""
+
+    operation_id: str = ""
+    mode: str = ""
+    status: str = Field(default="", description="`executed`, `restored`, `purging`, `purged`.")
+    selector: Any = Field(default=None, description="Empty once it is purged.")
+    counts: dict[str, int] = Field(default_factory=dict)
+    requested_by: str = ""
+    reason: str = ""
+    created_at: float = 0.0
+    restored_at: float | None = None
+    purged_at: float | None = None
+    items: int = 0
+    restored: int = Field(default=0, description="Items that are back.")
+    receipt: Receipt | None = None
+    progress: PurgeProgress | None = Field(default=None, description="While the status is `purging`.")
+
+
+class TouchedItem(BaseModel):
+    """A row of a deletion."""
+
+    item_type: str = ""
+    item_key: str = ""
+    why: str = ""
+    restored_at: float | None = None
 
 
 class OperationResult(Response):
@@ -243,20 +269,20 @@ class PurgeResult(Response):
 @ops.operation("memory_delete_admin", "preview", role="admin")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
-    found = await kernel.deletion.preview(request.wish())
-    return DeletePlan(**_plan(request.mode, found))
+    return DeletePlan(**_plan(request.mode, await kernel.deletion.preview(request.wish())))
 
 
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
     found = await kernel.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purges = kernel.purges
-    ended = purges.finished if request.wait else purges.begun
-    purged = await ended(found.operation) if request.purge else None
-    counts, left = found.plan.counts, sorted(purged.receipt.get("found", {})) if purged else []
+    purged, counts = None, found.plan.counts
+    if request.purge:
+        ended = kernel.purges.finished if request.wait else kernel.purges.begun
+        purged = _item(await ended(found.operation))
+    receipt = purged.receipt if purged else None
     return Executed(
-        **_verdict(left),
+        **_verdict(sorted(receipt.found) if receipt else []),
         **_plan(request.mode, found),
         operation_id=operation_key(found.operation),
         status=purged.status if purged else "executed",
@@ -265,14 +291,15 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
         deleted_relation_count=counts["relations"],
         deleted_entity_count=counts["entities"],
         deleted_source_count=counts["sources"],
-        receipt=receipt_of(purged) if purged else None,
+        receipt=receipt,
     )
 
 
 @ops.operation("memory_delete_admin", "restore", effect="write")
 async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
     """Bring back a deletion, or some of its items, as they were."""
-    done = await kernel.deletion.restore(request.operation_id, request.chosen())
+    chosen = None if request.items is None else [(KINDS[one[0]], int(one[1:])) for one in request.items]
+    done = await kernel.deletion.restore(request.operation_id, chosen)
     back = any(done.rows.values()) or done.whole
     reasons = dict.fromkeys(one.reason for one in done.not_back)
     return RestoreResult(
@@ -293,8 +320,14 @@ async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
 async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> OperationResult:
     """Show a deletion with its items."""
     found, items = await kernel.deletion.operation(request.operation_id, request.limit, request.offset)
-    progress = kernel.store.purge_progress.get(found.id)
-    return OperationResult(operation=operation_item(found, progress), items=[touched_item(item) for item in items])
+    touched = [
+        TouchedItem(
+            item_type=item.kind, item_key=row_key(item.kind, item.id), why=item.detail.get("why", ""),
+            restored_at=item.restored_at,
+        )
+        for item in items
+    ]  # fmt: skip
+    return OperationResult(operation=_item(found, kernel.store.purge_progress.get(found.id)), items=touched)
 
 
 @ops.operation("memory_delete_admin", "list_operations", "list")
@@ -302,7 +335,7 @@ async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> O
     """List deletions, the newest first."""
     total, rows = await kernel.deletion.operations(request.mode, request.status, request.limit, request.offset)
     progress = kernel.store.purge_progress
-    items = [operation_item(row, progress.get(row.id)) for row in rows]
+    items = [_item(row, progress.get(row.id)) for row in rows]
     return OperationList(items=items, count=len(rows), total=total)
 
 
@@ -315,13 +348,13 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
         rows = [await (purges.finished(begun) if request.wait else purges.begun(begun))]
     else:
         rows = await purges.older(days or 0.0, request.limit, wait=request.wait)
-    items = [operation_item(row) for row in rows]
+    items = [_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
     done = sum(item.status == "purged" for item in items)
     return PurgeResult(**_verdict(left), operations=items, purged_count=done, left=left)
 
 
-def _verdict(left: Sequence[str]) -> dict[str, Any]:
+def _verdict(left: list[str]) -> dict[str, Any]:
     """Whether a purge left nothing; else what to tell of the files in which it did."""
     if not left:
         return {}
@@ -337,5 +370,15 @@ def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
         "stays": found.stays,
         "sources": found.plan.sources,
         "missing": list(found.missing),
-        "plan_token": found.token,
+        "plan_token": found.plan.token,
     }
+
+
+def _item(row: OperationRow, progress: tuple[str, int, int] | None = None) -> OperationItem:
+    """A deletion as it was recorded, with how far its purge is if it is under way."""
+    shown = asdict(row) | {"operation_id": operation_key(row.id), "receipt": None}
+    if row.status == "purged":
+        shown["receipt"] = row.receipt
+    if row.status == "purging" and progress:
+        shown["progress"] = dict(zip(("phase", "done", "total"), progress, strict=True))
+    return OperationItem.model_validate(shown)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ..language.person_names import SHORTEST_NAME
-from ..store import operations as operation_rows
-from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind
+from ..facts import manual_statements
+from ..language.person_names import SHORTEST_NAME, NamePattern
+from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind, flagged_ids, row_ids, rows_to_move
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
-from . import closure as closure_rows
-from .statements import stated_of
-from .targets import Seeds
+from .selection import Seeds, paragraphs_holding
 
 __all__ = ["DeletionPlan", "Stay", "planned"]
 
@@ -25,20 +25,12 @@ BEFORE = DELETED_BEFORE
 """Why a row is in a plan: named; it names the person; its last evidence goes; an end of it goes; it tells of the person,
 belongs to the chat; no text is left under its external id, so its older wordings go too; it was deleted before, and is there to be purged."""
 TOO_SHORT = "a name of a single letter is not looked for in what others said"
+PROFILE = "the profile written by hand for them names the person: "
+EVERY_CHAT = "it counts in every chat"
+CALLED = "its name, an alias or what is noted of it holds the person's name"
+ALIAS = "an alias of theirs holds the person's name"
 ELSEWHERE, IF_ELSEWHERE = "another chat holds it too", "it stays if another chat holds it too"
 SPOKEN_OF = "memories that stay speak of it"
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """How many derived rows go with their last paragraph, and how many go on with fewer or other words."""
-
-    facts: int = 0
-    facts_changed: int = 0
-    relations_changed: int = 0
-    episodes: int = 0
-    episodes_changed: int = 0
-    profiles_changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,8 @@ class DeletionPlan:
     """Paragraphs that are not superseded."""
     mentions: int = 0
     """Those of them that only name the person."""
-    effects: Effects = field(default_factory=Effects)
+    effects: dict[str, int] = field(default_factory=dict[str, int])
+    """How many derived rows go with their last paragraph, and how many (`…_changed`) go on with fewer or other words."""
     sources: list[str] = field(default_factory=list[str])
 
     def ids(self, kind: RowKind) -> list[int]:
@@ -127,25 +120,25 @@ class DeletionPlan:
     @property
     def counts(self) -> dict[str, int]:
         """How many rows of each kind go, or change; `superseded` are older wordings, `mentions` are among `paragraphs`."""
-        paragraphs, effects = len(self.rows.get("paragraph", {})), self.effects
+        paragraphs, effects = len(self.rows.get("paragraph", {})), Counter(self.effects)
         return {
             "paragraphs": self.current,
             "mentions": self.mentions,
             "mentions_kept": self.stays_unclear,
             "superseded": paragraphs - self.current,
             "relations": len(self.rows.get("relation", {})),
-            "relations_changed": effects.relations_changed,
+            "relations_changed": effects["relations_changed"],
             "entities": len(self.rows.get("entity", {})),
-            "facts": len(self.rows.get("fact", {})) + effects.facts,
-            "facts_changed": effects.facts_changed,
-            "episodes": effects.episodes,
-            "episodes_changed": effects.episodes_changed,
+            "facts": len(self.rows.get("fact", {})) + effects["facts"],
+            "facts_changed": effects["facts_changed"],
+            "episodes": effects["episodes"],
+            "episodes_changed": effects["episodes_changed"],
             "external_refs": len(self.rows.get("ref", {})),
             "sources": len(self.sources),
             "persons": len(self.persons),
             "chats": len(self.chats),
             "profiles": sum(one.kind.startswith("profile") for one in self.moved),
-            "profiles_changed": effects.profiles_changed,
+            "profiles_changed": effects["profiles_changed"],
             "aliases": sum(one.kind == "person_alias" for one in self.moved),
             "deleted_before": len(self.dead.get("paragraph", ())),
         }
@@ -153,33 +146,60 @@ class DeletionPlan:
 
 def planned(db: Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
     """What goes when these seeds are deleted now; reads rows and writes none."""
-    plan = DeletionPlan(limited=seeds.chat is not None)
+    plan = DeletionPlan(limited=seeds.chat is not None, persons=list(seeds.persons), chats=sorted(seeds.chats))
     entities = _entities(db, seeds, plan)
     meant = _paragraphs(db, seeds, entities if entity_paragraphs else [])
-    plan.add("paragraph", closure_rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
+    plan.add("paragraph", row_ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
     meant |= _mentions(db, seeds, plan)
-    _references(db, plan)
-    _named_as_person(db, seeds, plan)
+    # external ids that keep no current text go, with every older wording
+    emptied = row_ids(db, "refs_left_empty", plan.ids("paragraph"))
+    kept = db.run("refs_kept", ids=array(plan.ids("paragraph")), but=array(emptied), limit=MOST_STAYS).fetchall()
+    plan.add("ref", row_ids(db, "refs_alive", emptied), REFERENCE)
+    plan.add("paragraph", row_ids(db, "paragraphs_of_refs", emptied), REFERENCE)
+    plan.stays += [Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept]
+    if seeds.whole:  # entities that bear the person's name, unless somebody else's memories speak of them
+        unspoken = db.run("entities_unspoken", norms=array(seeds.norms), ids=array(plan.ids("paragraph")))
+        plan.add("entity", [row[0] for row in unspoken], PERSON)
+        left = set(row_ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
+        plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
     relations_kept = _relations(db, seeds, plan)
-    _facts(db, seeds, plan)
+    # facts given by hand; what was read out of paragraphs is not told without them anyway
+    plan.add("fact", row_ids(db, "facts_of_persons", plan.persons, scope=seeds.chat, dead=False), PERSON)
+    plan.add("fact", row_ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
+    plan.add("fact", row_ids(db, "facts_of_entities", plan.told("entity"), scope=seeds.chat, dead=False), ENTITY)
     _deleted_before(db, seeds, meant, plan)
-    _known_of(db, seeds, plan)
+    if plan.persons or plan.chats:
+        plan.moved = rows_to_move(db, plan.persons, seeds.chat, plan.chats)
+    if seeds.chat is not None:
+        kept = row_ids(db, "overrides_of_persons", plan.persons)
+        plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]
     _stated(db, seeds, plan)
     _count(db, plan, relations_kept)
     return plan
 
 
-def _count(db: Connection, plan: DeletionPlan, relations_kept: int) -> None:
-    paragraphs, facts = plan.ids("paragraph"), plan.rows.get("fact", {})
-    why = plan.rows.get("paragraph", {})
-    plan.current = closure_rows.count_current(db, paragraphs)
-    plan.mentions = closure_rows.count_current(db, [id_ for id_ in paragraphs if why[id_] == MENTION])
-    plan.sources = [row[0] for row in db.run("sources_of_paragraphs", ids=array(paragraphs))]
-    profiles = [one.id for one in plan.moved if one.kind == "profile_snapshot"]
-    of_facts = _fates(closure_rows.flagged(db, "facts_losing", paragraphs), facts)
-    of_episodes = _fates(closure_rows.flagged(db, "episodes_losing", paragraphs))
-    told = set(closure_rows.ids(db, "profiles_losing", paragraphs)) - set(profiles)
-    plan.effects = Effects(*of_facts, relations_kept, *of_episodes, len(told))
+def _entities(db: Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
+    """The entities named; one that another chat knows too keeps its row when the deletion is of one chat."""
+    named = row_ids(db, "deletable_entities", seeds.entities)
+    if seeds.chat is None:
+        plan.add("entity", named, SELECTED)
+        return named
+    here = flagged_ids(db, "entities_in_chat", named, chat=seeds.chat)
+    plan.add("entity", [id_ for id_, elsewhere in here.items() if not elsewhere], SELECTED)
+    plan.elsewhere["entity"] = {id_: SELECTED for id_, elsewhere in here.items() if elsewhere}
+    return list(here)
+
+
+def _paragraphs(db: Connection, seeds: Seeds, entities: Collection[int]) -> set[int]:
+    chat = seeds.chat
+    return set[int]().union(
+        row_ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat),
+        row_ids(db, "paragraphs_of_sources", seeds.sources),
+        row_ids(db, "paragraphs_of_chats", seeds.chats),
+        row_ids(db, "paragraphs_of_persons", seeds.persons, chat=chat),
+        row_ids(db, "paragraphs_of_entities", entities, chat=chat),
+        paragraphs_holding(db, seeds.words, chat, seeds.upto),
+    )
 
 
 def _mentions(db: Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
@@ -187,82 +207,30 @@ def _mentions(db: Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
     if seeds.finder is None:
         return set()
     news = seeds.finder.read(db, seeds.upto)
-    lines = seeds.mentioned.lines | news.lines
-    plan.add("paragraph", closure_rows.ids(db, "deletable_paragraphs", lines, chat=None), MENTION)
-    stays = seeds.mentioned.stays | news.stays
-    left = closure_rows.ids(db, "deletable_paragraphs", stays.keys() - plan.rows["paragraph"].keys(), chat=None)
+    lines, stays = seeds.mentioned.lines | news.lines, seeds.mentioned.stays | news.stays
+    plan.add("paragraph", row_ids(db, "deletable_paragraphs", lines, chat=None), MENTION)
+    left = row_ids(db, "deletable_paragraphs", stays.keys() - plan.rows["paragraph"].keys(), chat=None)
     plan.stays_unclear = len(left)
     plan.stays += [Stay("paragraph", id_, stays[id_]) for id_ in left[:MOST_STAYS]]
-    plan.stays += [
-        Stay("person", one.row, TOO_SHORT)
-        for one in seeds.persons
-        if any(len(name.name) < SHORTEST_NAME for name in one.names)
-    ]
+    short = [row for row, names in seeds.persons.items() if any(len(name.name) < SHORTEST_NAME for name in names)]
+    plan.stays += [Stay("person", row, TOO_SHORT) for row in short]
     return lines
-
-
-def _paragraphs(db: Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
-    chat = seeds.chat
-    found = set(closure_rows.ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat))
-    found.update(closure_rows.ids(db, "paragraphs_of_sources", seeds.sources))
-    found.update(closure_rows.ids(db, "paragraphs_of_chats", seeds.chats))
-    found.update(closure_rows.ids(db, "paragraphs_of_persons", [one.row for one in seeds.persons], chat=chat))
-    found.update(closure_rows.ids(db, "paragraphs_of_entities", entities, chat=chat))
-    for scan in seeds.scans:
-        found.update(scan.read(db, scan.upto))
-    return found
-
-
-def _references(db: Connection, plan: DeletionPlan) -> None:
-    """External ids that keep no current text go, with every older wording."""
-    going = plan.ids("paragraph")
-    emptied = closure_rows.ids(db, "refs_left_empty", going)
-    plan.add("ref", closure_rows.ids(db, "refs_alive", emptied), REFERENCE)
-    plan.add("paragraph", closure_rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
-    kept = dict(db.run("refs_kept", ids=array(going), but=array(emptied), limit=MOST_STAYS).fetchall())
-    plan.stays += [
-        Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept.items()
-    ]
-
-
-def _entities(db: Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
-    """The entities named; one that another chat knows too keeps its row when the deletion is of one chat."""
-    named = closure_rows.ids(db, "deletable_entities", seeds.entities)
-    if seeds.chat is None:
-        plan.add("entity", named, SELECTED)
-        return named
-    here = closure_rows.flagged(db, "entities_in_chat", named, chat=seeds.chat)
-    plan.add("entity", [id_ for id_, elsewhere in here.items() if not elsewhere], SELECTED)
-    plan.elsewhere["entity"] = {id_: SELECTED for id_, elsewhere in here.items() if elsewhere}
-    return list(here)
-
-
-def _named_as_person(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
-    """Entities that bear the person's name, unless somebody else's memories speak of them."""
-    if not seeds.whole:
-        return
-    unspoken = db.run("entities_unspoken", norms=array(seeds.norms), ids=array(plan.ids("paragraph")))
-    plan.add("entity", [row[0] for row in unspoken], PERSON)
-    left = set(closure_rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
-    plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
 
 
 def _relations(db: Connection, seeds: Seeds, plan: DeletionPlan) -> int:
     """Returns how many relations stay that lose a paragraph which supported them."""
-    named = closure_rows.ids(db, "deletable_relations", seeds.relations)
+    named = row_ids(db, "deletable_relations", seeds.relations)
     plan.add("relation", _in_chat(db, seeds, plan, named, SELECTED), SELECTED)
-    plan.add("relation", closure_rows.ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
+    plan.add("relation", row_ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
     if seeds.chat is not None:
-        touching = closure_rows.ids(
-            db, "relations_of_entities", closure_rows.ids(db, "deletable_entities", seeds.entities)
-        )
+        touching = row_ids(db, "relations_of_entities", row_ids(db, "deletable_entities", seeds.entities))
         plan.add("relation", _in_chat(db, seeds, plan, touching, ENTITY), ENTITY)
-    losing = closure_rows.flagged(db, "relations_losing", plan.ids("paragraph"))
+    losing = flagged_ids(db, "relations_losing", plan.ids("paragraph"))
     plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
-    supported = closure_rows.ids(db, "relations_supported", plan.ids("paragraph"))
+    supported = row_ids(db, "relations_supported", plan.ids("paragraph"))
     kept = [id_ for id_ in supported if losing.get(id_) and id_ not in plan.told("relation")]
     if seeds.chat is not None:
-        only = closure_rows.ids(
+        only = row_ids(
             db, "relations_held_elsewhere", plan.ids("paragraph"), relations=array(kept), chat=seeds.chat
         )  # fmt: skip
         plan.elsewhere["relation"] |= dict.fromkeys(only, EVIDENCE)
@@ -274,62 +242,76 @@ def _relations(db: Connection, seeds: Seeds, plan: DeletionPlan) -> int:
 def _in_chat(db: Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int], why: str) -> list[int]:
     if seeds.chat is None:
         return ids
-    here = closure_rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
+    here = flagged_ids(db, "relations_in_chat", ids, chat=seeds.chat)
     elsewhere = plan.elsewhere.setdefault("relation", {})
     elsewhere |= {id_: why for id_, held in here.items() if held and id_ not in elsewhere}
     return [id_ for id_, elsewhere in here.items() if not elsewhere]
 
 
-def _facts(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
-    """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
-    persons = [one.row for one in seeds.persons]
-    plan.add("fact", closure_rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
-    plan.add("fact", closure_rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
-    entities = sorted(plan.told("entity"))
-    plan.add("fact", closure_rows.ids(db, "facts_of_entities", entities, scope=seeds.chat, dead=False), ENTITY)
-
-
-def _stated(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
-    """What others stated by hand that names the persons, and what is called after them."""
-    told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
-    stated = stated_of(db, seeds, plan.ids("paragraph"), told)
-    plan.moved += stated.profiles
-    plan.add("fact", stated.facts, MENTION)
-    plan.add("relation", stated.relations, MENTION)
-    going = {(kind, id_) for kind, held in plan.rows.items() for id_ in held}
-    left = [Stay(kind, id_, why) for kind, id_, why in stated.stays if (kind, id_) not in going]
-    plan.stays += left[:MOST_STAYS]
-
-
 def _deleted_before(db: Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
     """What is meant and was deleted before, with the older wordings that nothing newer answers for."""
     going = plan.rows["paragraph"]
-    emptied = closure_rows.ids(db, "refs_left_empty", meant | going.keys())
-    dead = (meant | set(closure_rows.ids(db, "wordings_of_refs", emptied))) - going.keys()
-    persons = [one.row for one in seeds.persons]
-    facts = closure_rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=True)
-    facts += closure_rows.ids(db, "facts_of_scopes", seeds.chats, dead=True)
-    names = seeds.norms if seeds.whole else set[str]()
+    emptied = row_ids(db, "refs_left_empty", meant | going.keys())
     found: dict[RowKind, set[int]] = {
-        "paragraph": dead, "ref": set(closure_rows.ids(db, "refs_deleted", emptied)), "fact": set(facts),
-        "entity": set(closure_rows.ids(db, "entities_deleted", names)),
-    }  # fmt: skip
+        "paragraph": meant.union(row_ids(db, "wordings_of_refs", emptied)),
+        "ref": set(row_ids(db, "refs_deleted", emptied)),
+        "fact": {
+            *row_ids(db, "facts_of_persons", seeds.persons, scope=seeds.chat, dead=True),
+            *row_ids(db, "facts_of_scopes", seeds.chats, dead=True),
+        },
+        "entity": set(row_ids(db, "entities_deleted", seeds.norms if seeds.whole else ())),
+    }
     plan.dead = {kind: some for kind, held in found.items() if (some := held - plan.rows.get(kind, {}).keys())}
 
 
-def _known_of(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
-    """Profiles, aliases and cursors of the persons and chats named."""
-    persons = [one.row for one in seeds.persons]
-    plan.persons = persons
-    plan.chats = sorted(seeds.chats)
-    if persons or plan.chats:
-        plan.moved = operation_rows.rows_to_move(db, persons, seeds.chat, plan.chats)
-    if seeds.chat is not None:
-        kept = closure_rows.ids(db, "overrides_of_persons", persons)
-        plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]
+def _stated(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    """What others stated by hand that names the persons, and what is called after them.
+
+    What can mean nobody else goes; the rest stays and is told of.
+    """
+    finder, persons, stays = seeds.finder, plan.persons, list[Stay]()
+    if finder is None:
+        return
+    told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
+    for one in manual_statements.overrides(db, persons):
+        why = finder.judge(db, 0, one.row["text"])
+        if why == "" and seeds.chat is None:
+            plan.moved.append(one)
+        elif why is not None:
+            stays.append(Stay("person", one.id, PROFILE + (why or EVERY_CHAT)))
+    kinds: tuple[Literal["fact", "relation"], ...] = ("fact", "relation") if seeds.chat is None else ("fact",)
+    for kind in kinds:
+        for id_, chat, text in manual_statements.texts(db, kind, persons, seeds.chat):
+            why = finder.judge(db, chat, text)
+            if why == "":
+                plan.add(kind, [id_], MENTION)
+            elif why is not None:
+                stays.append(Stay(kind, id_, why))
+    if seeds.chat is None:
+        names = {name for name in seeds.norms if len(name) >= SHORTEST_NAME}
+        pattern = NamePattern(names)
+        called = manual_statements.entities(db, names, told, plan.ids("paragraph"))
+        stays += [Stay("entity", id_, CALLED) for id_, text in called if pattern.held(text)]
+        others = manual_statements.aliases(db, names, persons)
+        stays += [Stay("person", id_, ALIAS) for id_, text in others if pattern.held(text)]
+    going = {(kind, id_) for kind, held in plan.rows.items() for id_ in held}
+    plan.stays += [one for one in stays if (one.kind, one.id) not in going][:MOST_STAYS]
 
 
-def _fates(kept: dict[int, bool], but: Collection[int] = ()) -> tuple[int, int]:
-    """(how many go, how many stay with less)."""
-    stays = [stay for id_, stay in kept.items() if id_ not in but]
-    return len(stays) - sum(stays), sum(stays)
+def _count(db: Connection, plan: DeletionPlan, relations_kept: int) -> None:
+    paragraphs, why = plan.ids("paragraph"), plan.rows.get("paragraph", {})
+
+    def current(ids: Collection[int]) -> int:
+        return db.run("count_current", ids=array(ids)).fetchone()[0]
+
+    plan.current, plan.mentions = current(paragraphs), current([id_ for id_ in paragraphs if why[id_] == MENTION])
+    plan.sources = [row[0] for row in db.run("sources_of_paragraphs", ids=array(paragraphs))]
+    profiles = {one.id for one in plan.moved if one.kind == "profile_snapshot"}
+    plan.effects = {
+        "relations_changed": relations_kept,
+        "profiles_changed": len(set(row_ids(db, "profiles_losing", paragraphs)) - profiles),
+    }
+    for kind, but in (("facts", plan.rows.get("fact", {})), ("episodes", {})):
+        losing = flagged_ids(db, f"{kind}_losing", paragraphs)
+        kept = [stays for id_, stays in losing.items() if id_ not in but]
+        plan.effects |= {kind: len(kept) - sum(kept), f"{kind}_changed": sum(kept)}

@@ -1,64 +1,182 @@
-"""Purges: asked for, begun and carried out one after the other, whatever interrupts them."""
+"""A purge: rows erased, journals emptied, indexes built anew, the same in our own copies, the files searched for what went."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, Field, model_validator
 
 from ..audit_context import naming
+from ..background.change_follower import ChangeFollower, run_to_completion
 from ..clock import Clock
+from ..copies.backup_folder import BackupFolder
 from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound, StorageFailure
+from ..ids import row_key
+from ..importing import rows as import_rows
+from ..indexes.maintenance import UpkeepService
+from ..indexes.projections import Indexes
 from ..store import operations as operation_rows
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
-from ..store.operations import DELETED_BEFORE, Item, NewOperation, OperationRow
+from ..store.operations import DELETED_BEFORE, Item, NewOperation, OperationRow, row_ids
 from ..store.ports import Connection
 from ..store.reserve import make_room
-from . import closure as closure_rows
-from .purge_imports import end_imports, open_imports
-from .purge_worker import PurgeWorker, write_receipt
-from .responses import PurgeReceipt
+from . import erasure, journals
+from .erasure import Targets
+from .files import UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
+from .journals import JOURNALS, Ids, Marks, SearchPatterns, Vanishing
 
-__all__ = ["PurgeService"]
+__all__ = ["PurgeService", "Receipt", "begin_receipt", "end_imports"]
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 AGAIN_SECONDS = 30.0
 TAKE_OVER_SECONDS = 1.0
 """A call whose kernel is being replaced waits so long for the next kernel to go on, before it does the work itself."""
+STEP = 200
+"""Paragraphs erased in one transaction, so that other writes wait only briefly."""
+SMALL_BYTES = 64 << 20
+"""A database up to this size is always written anew, which takes a second; a larger one if something is found."""
+FOLD_TRIES = 60
+ATTEMPTS = 5
+"""Searches of the files, each after what held something was written anew."""
+ERASE = "erase"
+CAME_SINCE = "memories came in after the deletion"
+GONE = {"paragraph": "paragraphs", "relation": "relations", "entity": "entities", "fact": "facts"}
+"""Kinds of what stays, and how the rows of each are called that are looked for."""
+
+
+class StayItem(BaseModel):
+    """A row that one might have expected to go with a deletion."""
+
+    item_type: str = ""
+    item_key: str = ""
+    why: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_stored(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "kind" in value:
+            return {"item_type": value["kind"], "item_key": row_key(value["kind"], value["id"]), "why": value["why"]}
+        return value
+
+
+class Receipt(BaseModel):
+    """What a purge erased, and what was looked at to be sure of it."""
+
+    erased: dict[str, int] = Field(default_factory=dict, description="Rows gone, by kind.")
+    scrubbed: dict[str, int] = Field(default_factory=dict, description="Records that quoted it, emptied, by table.")
+    unnamed: dict[str, int] = Field(
+        default_factory=dict, description="Records that no longer say who asked, by table, since it was who is gone."
+    )
+    copies: list[dict[str, Any]] = Field(
+        default_factory=list, description="Other files that held it: `rewritten`, `removed`, or left and why."
+    )
+    indexes: list[str] = Field(default_factory=list, description="Snapshots written anew.")
+    needles: int = Field(
+        default=0, description="Pieces of texts, names and ids looked for, in UTF-8 and as JSON writes them."
+    )
+    held_elsewhere: int = Field(default=0, description="Those of them that rows which stay hold too.")
+    too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
+    incoming: list[str] = Field(
+        default_factory=list,
+        description="Imports that were open when a chat or a person was purged, or at work meanwhile, and that may bring, or "
+        "have brought, more of it.",
+    )
+    complete: bool = Field(
+        default=True,
+        description="False with `incoming`, if something was found in the end, or a file could not be looked through: after a "
+        "crash for what had been erased before, which `warnings` tell.",
+    )
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="Files of somebody else below the data directory that are to be seen to, and why.",
+    )
+    files: int = Field(default=0, description="Files looked through, byte by byte.")
+    bytes: int = 0
+    found: dict[str, int] = Field(
+        default_factory=dict, description="How many were found, by file: empty if all is gone."
+    )
+    unread: dict[str, str] = Field(
+        default_factory=dict, description="Files that could not be looked through, and how they are packed."
+    )
+    rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
+    log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
+    seconds: float = 0.0
+    stays: list[StayItem] = Field(
+        default_factory=list[StayItem], description="What one might have expected to go, and why it stayed; no texts."
+    )
+
+
+class _Progress(Receipt):
+    """The receipt as it is written down while the purge goes on."""
+
+    step: str = ""
 
 
 class PurgeService:
     """Has operations erased whose state is `purging`, one after the other.
 
-    The state is written before anything is erased, so that a purge that a crash ended goes on when the memory is opened.
+    The state is written before anything is erased, and every step may be repeated, so that a purge that a crash ended goes
+    on where it was when the memory is opened.
     """
 
-    def __init__(self, store: MetadataStore, *, worker: PurgeWorker, clock: Clock) -> None:
+    def __init__(
+        self, store: MetadataStore, *, indexes: Indexes, derivers: Iterable[ChangeFollower], upkeep: UpkeepService,
+        clock: Clock, backups: BackupFolder,
+    ) -> None:  # fmt: skip
         self._store = store
+        self._indexes = indexes
+        self._derivers = tuple(derivers)
+        self._upkeep = upkeep
         self._clock = clock
-        self._worker = worker
+        self._files = PurgeFiles(store, backups)
+        self._thread = ThreadPoolExecutor(1, "amemorix-purge")
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
         self._running = False
 
     # asking
 
-    async def purge(self, operation: int) -> OperationRow:
-        """Purge an executed operation; returns when it is done, also if another caller began it.
+    async def begin(self, operation: int) -> int:
+        """Have an executed operation purged; returns once that is written down, however the process ends.
 
         Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
         """
-        return await self.finished(await self.begin(operation))
-
-    async def begin(self, operation: int) -> int:
-        """Have an executed operation purged; returns once that is written down, however the process ends."""
         ensure_not_restoring(self._store)
         naming()(operation_id=f"d{operation}")
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
-        await self._store.write(lambda db: self._begun(db, operation))
+
+        def unit(db: Connection) -> None:
+            found = operation_rows.operation(db, operation) or _missing(operation)
+            if found.status == "restored":
+                raise Conflict(
+                    f"operation_id: d{operation} was restored, so there is nothing to purge: delete first.",
+                    field="operation_id", status=found.status,
+                )  # fmt: skip
+            if found.status == "purged":
+                message = f"operation_id: d{operation} was purged already."
+                raise Conflict(message, field="operation_id", status=found.status)
+            if found.status == "executed":  # which imports are open at this moment is written down with it
+                items = operation_rows.open_items(db, operation)
+                whole = [(item.kind, item.id) for item in items if not item.detail.get("limited")]
+                chats, persons = ([id_ for kind, id_ in whole if kind == one] for one in ("chat", "person"))
+                end_imports(db, chats=chats, persons=persons, now=self._clock.now())
+                db.run("purge_begin_audit", id=operation)
+                db.run("purge_begin", id=operation)
+                begin_receipt(db, operation, items)
+
+        await self._store.write(unit)
         self._wake.set()
         return operation
 
@@ -67,7 +185,7 @@ class PurgeService:
         self._failed.pop(operation, None)
         self._wake.set()
         row = await self._store.read(lambda db: operation_rows.operation(db, operation))
-        return row or self._missing(operation)
+        return row or _missing(operation)
 
     async def older(self, days: float, limit: int, *, wait: bool = True) -> list[OperationRow]:
         """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin.
@@ -76,29 +194,30 @@ class PurgeService:
         """
         ensure_not_restoring(self._store)
         now = self._clock.now()
-        until = now - days * 86_400
-        operations = await self._store.read(lambda db: operation_rows.older(db, until, limit))
-        ended, name = self.finished if wait else self.begun, naming()
-        rows = [await ended(await self.begin(operation)) for operation in operations]
-        emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now, name))
-        return rows if emptied is None else [*rows, await ended(emptied)]
+        until, name = now - days * 86_400, naming()
+        found = await self._store.read(lambda db: db.run("operations_older", until=until, limit=limit).fetchall())
+        ended = self.finished if wait else self.begun
+        rows = [await ended(await self.begin(operation)) for (operation,) in found]
 
-    def _bin_emptied(self, db: Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
-        """Begin the purge of what lies in the recycle bin since a time, forgotten or expired; None if there is nothing."""
-        rows = {
-            "paragraph": [row[0] for row in db.run("binned_paragraphs", until=until)],
-            "relation": [row[0] for row in db.run("binned_relations", until=until)],
-        }
-        emptied = closure_rows.ids(db, "refs_left_empty", rows["paragraph"])
-        rows["ref"] = closure_rows.ids(db, "refs_deleted", emptied)
-        rows["paragraph"] = sorted({*rows["paragraph"], *closure_rows.ids(db, "wordings_of_refs", emptied)})
-        items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
-        if not items:
-            return None
-        counts = {"deleted_before": len(rows["paragraph"]), "relations": len(rows["relation"])}
-        operation = operation_rows.record(db, NewOperation("mixed", "purging", items, counts), now)
-        name(operation_id=f"d{operation}")
-        return operation
+        def empty_bin(db: Connection) -> int | None:
+            """Begin the purge of what lies in the recycle bin since then, forgotten or expired; None if nothing does."""
+            paragraphs = [row[0] for row in db.run("binned_paragraphs", until=until)]
+            emptied = row_ids(db, "refs_left_empty", paragraphs)
+            gone = {
+                "paragraph": sorted({*paragraphs, *row_ids(db, "wordings_of_refs", emptied)}),
+                "relation": [row[0] for row in db.run("binned_relations", until=until)],
+                "ref": row_ids(db, "refs_deleted", emptied),
+            }
+            items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in gone.items() for id_ in ids]
+            if not items:
+                return None
+            counts = {"deleted_before": len(gone["paragraph"]), "relations": len(gone["relation"])}
+            operation = operation_rows.record(db, NewOperation("mixed", "purging", items, counts), now)
+            name(operation_id=f"d{operation}")
+            return operation
+
+        binned = await self._store.write(empty_bin)
+        return rows if binned is None else [*rows, await ended(binned)]
 
     async def finished(self, operation: int) -> OperationRow:
         """Wait until the purge of an operation is done. Raises StorageFailure if it failed."""
@@ -108,38 +227,15 @@ class PurgeService:
         while True:
             row = await self._store.read(lambda db: operation_rows.operation(db, operation))
             if row is None or row.status != "purging":
-                return row or self._missing(operation)
+                return row or _missing(operation)
             if (error := self._failed.get(operation)) is not None:
                 raise StorageFailure(f"The purge of d{operation} failed and is tried again: {error}")
             if self._running or self._store.purging.locked():
                 alone_since = time.monotonic()
             elif time.monotonic() - alone_since > TAKE_OVER_SECONDS:
-                await self._stepped()
+                await self._drain_logged()
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, 0.2)
-
-    def _missing(self, operation: int) -> OperationRow:
-        raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
-
-    def _begun(self, db: Connection, operation: int) -> None:
-        found = operation_rows.operation(db, operation)
-        if found is None:
-            self._missing(operation)
-        elif found.status == "restored":
-            raise Conflict(
-                f"operation_id: d{operation} was restored, so there is nothing to purge: delete first.",
-                field="operation_id", status=found.status,
-            )  # fmt: skip
-        elif found.status == "purged":
-            raise Conflict(f"operation_id: d{operation} was purged already.", field="operation_id", status=found.status)
-        elif found.status == "executed":  # which imports are open at this moment is written down with it
-            items = operation_rows.open_items(db, operation)
-            whole = [(item.kind, item.id) for item in items if not item.detail.get("limited")]
-            chats, persons = ([id_ for kind, id_ in whole if kind == one] for one in ("chat", "person"))
-            end_imports(db, chats=chats, persons=persons, now=self._clock.now())
-            db.run("purge_begin_audit", id=operation)
-            db.run("purge_begin", id=operation)
-            write_receipt(db, operation, PurgeReceipt(incoming=open_imports(db, items)))
 
     # the background loop
 
@@ -148,7 +244,7 @@ class PurgeService:
         self._running = True
         try:
             while True:
-                await self._stepped()
+                await self._drain_logged()
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(AGAIN_SECONDS):
@@ -156,11 +252,9 @@ class PurgeService:
         finally:
             self._running = False
 
-    async def _stepped(self) -> None:
+    async def _drain_logged(self) -> None:
         try:
             await self.drain()
-        except asyncio.CancelledError:
-            raise
         except Exception:
             log.exception("purging failed, retrying")
 
@@ -171,7 +265,7 @@ class PurgeService:
             while left := [one for one in await self._store.read(operation_rows.purging) if one not in failed]:
                 try:
                     await asyncio.to_thread(make_room, self._store.folder, erasing=True)
-                    await self._worker.purge(left[0])
+                    await self._purge(left[0])
                 except Exception as exc:
                     log.exception("the purge of d%d failed, retrying", left[0])
                     self._failed[left[0]] = str(exc)
@@ -179,4 +273,232 @@ class PurgeService:
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
-        self._worker.close()
+        self._files.stop()
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    # one purge
+
+    async def _purge(self, operation: int) -> None:
+        """Erase an operation whose state is `purging`, to the end."""
+        started = time.monotonic()
+        self._tell(operation, "records", 0, len(JOURNALS))
+        found = await self._store.read(lambda db: operation_rows.operation(db, operation)) or _missing(operation)
+        receipt = _Progress.model_validate(found.receipt)
+        targets = await self._store.read(lambda db: _targets(db, operation))
+        wanted, copies = await self._prepare(found, targets, receipt)
+        for deriver in self._derivers:
+            await deriver.idle()
+        await self._erase_rows(operation, targets, receipt)
+        self._tell(operation, "indexes")
+        receipt.indexes = await self._clean_indexes()
+        await self._clean_files(operation, targets, wanted, copies, receipt)
+        receipt.stays = await self._store.read(lambda db: _standing(db, operation, targets))
+        receipt.warnings = warnings_of(receipt.copies, receipt.unread)
+        unproved = any(copy["done"] == UNPROVED for copy in receipt.copies)
+        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
+        receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
+        values = {"id": operation, "receipt": _json(receipt), "now": self._clock.now()}
+        await self._store.write(lambda db: db.run("purge_end", **values))
+        self._store.purges.pop(operation, None)
+        self._store.purge_progress.pop(operation, None)
+        log.info("the purge of d%d is done after %.1f s: %s", operation, receipt.seconds, receipt.erased)
+
+    def _tell(self, operation: int, phase: str, done: int = 0, of: int = 1) -> None:
+        """Say how far the purge has come, to whoever asks for it and in the log."""
+        if done == 0:
+            log.info("the purge of d%d: %s", operation, phase)
+        self._store.purge_progress[operation] = phase, done, of
+
+    async def _prepare(
+        self, operation: OperationRow, targets: Targets, receipt: _Progress
+    ) -> tuple[SearchPatterns, dict[str, str]]:
+        """What is looked for, and what was done about copies so far; the journals are emptied first.
+
+        Both are known still if the purge was interrupted within this process, since kernels that follow each other share
+        the store.
+        """
+        going_on, id_ = receipt.step == ERASE, operation.id
+        if going_on and id_ in self._store.purges:
+            return self._store.purges[id_]
+
+        def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int]]:
+            items = operation_rows.open_items(db, id_)
+            whole = tuple(item.id for item in items if item.kind == "person" and not item.detail.get("limited"))
+            aliases = [item.detail.get("row", {}).get("alias", "") for item in items if item.kind == "person_alias"]
+            vanishing = journals.vanishing_with(db, replace(targets, persons=whole), aliases)
+            moved = tuple((item.kind, item.detail["row"]) for item in items if "row" in item.detail)
+            kept = [row for _, row in (*moved, *journals.rows_kept_of(db, id_, targets))]
+            more = (value for row in kept for value in row.values())
+            wanted = replace(journals.patterns_of(db, targets, vanishing, more), moved=moved)
+            names = journals.names_staying(db, targets, vanishing)
+            held = erasure.held(db, wanted.files, self._files.watched(names), but=targets.paragraphs)
+            return vanishing, wanted, held, import_rows.telling(db, targets.paragraphs, operation.created_at)
+
+        vanishing, wanted, held, telling = await self._off(lambda: self._store.read_here(read))
+        receipt.needles, receipt.too_short = len(wanted.files), wanted.files.too_short
+        receipt.held_elsewhere = len(held)
+        wanted, copies = wanted.without(held), dict[str, str]()
+        if going_on:  # of rows that are gone already no name is known to be borne by nobody else
+            receipt.complete = False
+            return replace(wanted, marks=Marks(ids=wanted.marks.ids)), copies
+        self._store.purges[id_] = wanted, copies
+        receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
+        await self._empty_journals(id_, targets, vanishing, wanted, receipt)
+        return wanted, copies
+
+    async def _empty_journals(
+        self, operation: int, targets: Targets, vanishing: Vanishing, wanted: SearchPatterns, receipt: _Progress
+    ) -> None:
+        """Empty what quotes the texts or names who goes, while they can still be compared."""
+        store = self._store
+        for done, table in enumerate(JOURNALS, 1):
+            self._tell(operation, "records", done, len(JOURNALS))
+
+            def read(db: Connection, table: str = table) -> list[int | str]:
+                return journals.to_empty(db, table, operation, targets, vanishing, wanted)
+
+            if keys := await self._off(lambda read=read: store.read_here(read)):
+                await store.write(lambda db, table=table, keys=keys: journals.empty(db, table, keys))
+                name = "import_tasks" if table == "import_texts" else table
+                receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
+        for table, count in (await store.write(lambda db: journals.forget(db, targets))).items():
+            receipt.scrubbed[table] = receipt.scrubbed.get(table, 0) + count
+        for table, ids in (await store.read(lambda db: journals.asked_by(db, wanted))).items():
+            await store.write(lambda db, table=table, ids=ids: journals.unname(db, table, ids))
+            receipt.unnamed[table] = len(ids)
+        receipt.step = ERASE
+        await store.write(lambda db: _note(db, operation, receipt))
+
+    async def _erase_rows(self, operation: int, targets: Targets, receipt: _Progress) -> None:
+        """Erase rows step by step, and note what is gone so far in the same transaction."""
+        units = erasure.erasing(targets, STEP)
+        for number, unit in enumerate(units):
+            self._tell(operation, "rows", number, len(units))
+
+            def step(db: Connection, unit: Callable[[Connection], erasure.Erased] = unit) -> None:
+                done, now = unit(db), self._clock.now()
+                self._store.forget()
+                for person in done.profiles - done.persons:
+                    task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)
+                task_rows.forget(db, "profile", done.persons)
+                task_rows.forget(db, "episodes", done.sources)
+                receipt.erased = dict(Counter(receipt.erased) + done.counts)
+                _note(db, operation, receipt)
+
+            await self._store.write(step)
+            await asyncio.sleep(0)
+        await self._store.write(lambda db: db.run("purge_items_cleared", id=operation))
+
+    async def _clean_indexes(self) -> list[str]:
+        """Let every index follow, and put snapshots without the rows in the place of the old ones; names them."""
+        await self._upkeep.follow()
+        await self._off(self._indexes.remove_unused)
+        saved = await self._upkeep.save()
+        await self._off(self._indexes.sweep)
+        return saved
+
+    async def _clean_files(
+        self, operation: int, targets: Targets, wanted: SearchPatterns, copies: dict[str, str], receipt: _Progress
+    ) -> None:
+        """Erase the same from our own copies, write the database anew, and search every file, until nothing is found."""
+        copy = await self._store.read(lambda db: CopyErasure(*erasure.gone_of(db, targets)))
+
+        def told(done: int, of: int) -> None:
+            self._tell(operation, "copies", done, of)
+
+        await self._off(lambda: self._files.mend_copies(copy, wanted, receipt.complete, copies, told))
+        receipt.copies = [{"file": name, "done": what} for name, what in copies.items()]
+        await self._folded()
+        database = self._store.files[0]
+        rewrite = not receipt.complete or database.stat().st_size <= SMALL_BYTES
+        looked = Looked()
+        for attempt in range(ATTEMPTS):
+            self._tell(operation, "files", attempt, ATTEMPTS)
+            if rewrite:
+                await self._store.rewrite()
+                receipt.rewritten += 1
+            receipt.log_emptied = await self._folded()
+            anew = {name for name, what in copies.items() if what == "rewritten"}
+            if receipt.rewritten and receipt.log_emptied:
+                anew.add(database.name)
+            looked = await self._off(lambda anew=anew: self._files.look(wanted.files, anew))
+            if not looked.found or attempt == ATTEMPTS - 1:
+                break
+            rewrite = any(path.name in looked.found for path in self._store.files)
+            await asyncio.sleep(0.2 * attempt)
+            await self._clean_indexes()
+        receipt.held_elsewhere += looked.held_elsewhere
+        receipt.files, receipt.bytes, receipt.found = looked.files, looked.bytes, looked.found
+        receipt.unread = looked.unread
+        if looked.found:
+            log.error("the purge of d%d left something in %s", operation, ", ".join(looked.found))
+
+    async def _folded(self) -> bool:
+        """Empty the log; readers and writers go on between the tries."""
+        for attempt in range(FOLD_TRIES):
+            if await self._store.fold_log():
+                return True
+            await asyncio.sleep(min(0.02 * (attempt + 1), 0.5))
+        return False
+
+    async def _off(self, work: Callable[[], T]) -> T:
+        """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
+        return await run_to_completion(self._thread, work)
+
+
+def begin_receipt(db: Connection, operation: int, items: Sequence[Item]) -> None:
+    """Write down that a purge begins, and which imports are open that may bring more of what goes.
+
+    Where a chat or a person goes that is every one that is not at its end, since its records may name any. Those into a chat
+    that goes were ended before, so one that is closed to a chat is closed to another. What is only tried stores nothing.
+    """
+    kinds, incoming = {item.kind for item in items}, list[str]()
+    for task, params in import_rows.open_params(db) if kinds & {"chat", "person"} else ():
+        if not params.get("dry_run") and ("person" in kinds or params.get("scope_type") != "chat"):
+            incoming.append(f"i{task}")
+    _note(db, operation, _Progress(incoming=incoming))
+
+
+def end_imports(db: Connection, *, chats: Iterable[int], persons: Iterable[int], now: float) -> None:
+    """Cancel every import under way that says it is into one of these chats, or of these persons.
+
+    A chunk is stored only while its task is not cancelled, so nothing comes in after the transaction in which this is done.
+    """
+    ids = Ids(journals.record_ids(db, chats=chats, persons=persons))
+    for task, params in import_rows.open_params(db):
+        if ids.among(journals.leaves(params)):
+            import_rows.cancel(db, task, now)
+
+
+def _missing(operation: int) -> NoReturn:
+    raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
+
+
+def _note(db: Connection, operation: int, receipt: Receipt) -> None:
+    """Write down how far the purge has come."""
+    db.run("purge_note", id=operation, receipt=_json(receipt))
+
+
+def _json(receipt: Receipt) -> str:
+    return json.dumps(receipt.model_dump(), ensure_ascii=False)
+
+
+def _targets(db: Connection, operation: int) -> Targets:
+    """The rows of the operation but paragraphs that have come back to life since."""
+    items = [(item.kind, item.id) for item in operation_rows.open_items(db, operation)]
+    alive = row_ids(db, "paragraphs_alive", (id_ for kind, id_ in items if kind == "paragraph"))
+    return Targets.of((kind, id_) for kind, id_ in items if kind != "paragraph" or id_ not in alive)
+
+
+def _standing(db: Connection, operation: int, targets: Targets) -> list[StayItem]:
+    """What one might have expected to go, but for what went after all, as nothing was left that speaks of it; chats that
+    live again.
+    """
+    stays = operation_rows.stays(db, operation)
+    gone = {
+        (kind, id_) for kind, kinds in GONE.items()
+        for id_ in row_ids(db, f"{kinds}_gone", [id_ for one, id_, _ in stays if one == kind])
+    }  # fmt: skip
+    lively = row_ids(db, "chats_lively", targets.chats)
+    left = [*(one for one in stays if one[:2] not in gone), *(("chat", chat, CAME_SINCE) for chat in lively)]
+    return [StayItem(item_type=kind, item_key=row_key(kind, id_), why=why) for kind, id_, why in left]

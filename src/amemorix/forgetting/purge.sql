@@ -70,10 +70,6 @@ returning person;
 -- name: erase_paragraphs
 delete from paragraphs where id in (select value from json_each(:ids));
 
--- name: erase_import_marks
--- digests of what files hold that are being imported; without them such a file is only read from its start
-delete from import_marks;
-
 -- name: relations_unfounded
 -- those that nothing supports any more; what was written by hand stays while it is alive
 select id from relations r
@@ -244,7 +240,10 @@ union all select name || char(10) || norm from entities where id not in (select 
 union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
 
 -- name: traces_of_paragraphs
-select content, tags, metadata from paragraphs where id in (select value from json_each(:ids));
+select content from paragraphs where id in (select value from json_each(:ids));
+
+-- name: traces_of_notes
+select tags, metadata from paragraphs where id in (select value from json_each(:ids));
 
 -- name: traces_of_their_persons
 select distinct name from paragraph_persons where paragraph in (select value from json_each(:ids));
@@ -305,120 +304,6 @@ union all select coalesce(sql, '') from sqlite_schema;
 select m.name, printf('select %s from "%w"', group_concat(printf('"%w"', c.name), ', '), m.name)
 from sqlite_schema m, pragma_table_info(m.name) c
 where m.type = 'table' and c.type not in ('INTEGER', 'INT', 'REAL') group by m.name;
-
--- name: quoting_undo_records
-select id, reason, detail from undo_records;
-
--- name: quoting_memory_v5_operations
-select id, reason, items from memory_v5_operations;
-
--- name: quoting_correction_plans
-select id, request || char(10) || reason, plan, result from correction_plans;
-
--- name: quoting_feedback_tasks
-select id, query_tool_id || char(10) || query || char(10) || error, hits, decision, result from feedback_tasks;
-
--- name: quoting_delete_operations
-select id, reason, selector from delete_operations where selector <> '{}' or reason <> '';
-
--- name: quoting_delete_operation_items
-select json_array(operation, kind, id), '', detail from delete_operation_items
-where operation <> :operation and json_type(detail, '$.row') is not null;
-
--- name: quoting_fact_transitions
-select id, reason from fact_transitions where reason <> '';
-
--- name: quoting_profile_snapshots
-select id, text, content from profile_snapshots;
-
--- name: forget_memory_v5_operations
--- why these memories were kept or let go
-update memory_v5_operations set reason = '' where reason <> '' and exists (
-    select 1 from json_each(items) i where json_extract(i.value, '$.id') in (
-        select 'p' || value from json_each(:paragraphs) union all select 'r' || value from json_each(:relations)));
-
--- name: forget_delete_operations
--- how and why these rows were deleted before
-update delete_operations set selector = '{}', reason = '' where (selector <> '{}' or reason <> '') and id in (
-    select operation from delete_operation_items
-    where kind = 'paragraph' and id in (select value from json_each(:paragraphs))
-       or kind = 'relation' and id in (select value from json_each(:relations))
-       or kind = 'fact' and id in (select value from json_each(:facts)));
-
--- name: forget_undo_records
--- in which words a hand changed the facts that these paragraphs state
-update undo_records set reason = '' where reason glob '*[^a-z_]*' and id in (
-    select undo from fact_transitions where fact in (
-        select value from json_each(:facts) union
-        select fact from fact_evidence where paragraph in (select value from json_each(:paragraphs))));
-
--- name: forget_fact_transitions
-update fact_transitions set reason = '' where reason glob '*[^a-z_]*' and fact in (
-    select value from json_each(:facts) union
-    select fact from fact_evidence where paragraph in (select value from json_each(:paragraphs)));
-
--- name: forget_audit
--- what the files were called that told of it
-update audit set target = substr(target, instr(target, 'task_id=i'))
-where component = 'memory_import_admin' and instr(target, ' task_id=i') > 0
-  and substr(target, instr(target, ' task_id=i') + 10) in (
-    select cast(o.task as text)
-    from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
-        and not exists (select 1 from import_sources t where t.file = o.id))
-    where f.id in (select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
-
--- name: forget_import_chunks
--- what could not be stored of them, and where each piece ended
-update import_chunks set
-    errors = iif(errors = '[]', '[]', '[{"place": "", "reason": "erased"}]'),
-    start = iif(status = 'completed', 0, start), stop = iif(status = 'completed', 0, stop)
-where file in (
-    select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs))))
-  and file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
-
--- name: forget_import_files
--- the digest and the size of a file tell what short text it held; so of each that was skipped as it had the same content
-update import_files set sha256 = '', size = 0,
-    position = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), 0, position),
-    name = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', name),
-    path = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', path),
-    error = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', error)
-where (sha256 <> '' or name <> '') and id in (
-    select o.id from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
-        and not exists (select 1 from import_sources t where t.file = o.id))
-    where f.id in (select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
-
--- name: scrub_undo_records
-update undo_records set detail = '{}', reason = '' where id in (select value from json_each(:ids));
-
--- name: scrub_memory_v5_operations
-update memory_v5_operations set items = '[]', reason = '' where id in (select value from json_each(:ids));
-
--- name: scrub_correction_plans
-update correction_plans set request = '', plan = '{}', result = '{}', reason = '',
-    status = iif(status = 'rolled_back', status, 'failed')
-where id in (select value from json_each(:ids));
-
--- name: scrub_feedback_tasks
-update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', error = '',
-    status = iif(status in ('pending', 'running'), 'skipped', status), query_tool_id = 'purged:' || id
-where id in (select value from json_each(:ids));
-
--- name: scrub_delete_operations
-update delete_operations set selector = '{}', reason = '' where id in (select value from json_each(:ids));
-
--- name: scrub_delete_operation_items
-update delete_operation_items set detail = '{}'
-where json_array(operation, kind, id) in (select value from json_each(:ids));
-
--- name: scrub_fact_transitions
-update fact_transitions set reason = '' where id in (select value from json_each(:ids));
-
--- name: scrub_profile_snapshots
-delete from profile_snapshots where id in (select value from json_each(:ids));
 
 -- name: persons_going
 -- the persons asked for, and those of whom nothing is left without these paragraphs
@@ -484,91 +369,6 @@ union select name from entities where id not in (select value from json_each(:en
 union select alias from entity_aliases
 where entity not in (select value from json_each(:entities)) and norm not in (select value from json_each(:aliases));
 
--- name: changes_of_entities
--- records of changes to entities of which the row goes
-select distinct u.id from undo_records u, json_tree(u.detail) t
-where (u.kind like 'entity\_%' escape '\' or u.kind like 'relation\_%' escape '\')
-  and (t.key in ('entity', 'target', 'exchanged') and t.type = 'integer'
-           and t.value in (select value from json_each(:ids))
-       or t.path = '$.touches' and t.value in (select 'n' || value from json_each(:ids)));
-
--- name: plans_about_paragraphs
--- plans that name these paragraphs, as what they correct or as what they stored
-select c.id from correction_plans c, json_each(c.plan, '$.paragraphs') t
-where json_extract(t.value, '$.id') in (select value from json_each(:ids))
-union
-select c.id from correction_plans c, json_each(c.result, '$.superseded') t where t.value in (select value from json_each(:ids))
-union
-select c.id from correction_plans c, json_each(c.result, '$.stored') t where t.value in (select value from json_each(:ids));
-
--- name: feedback_about_paragraphs
-select t.id from feedback_tasks t, json_each(t.hits) h where h.value in (select value from json_each(:ids));
-
--- name: rows_kept_of
--- rows about these persons and chats that other operations keep
-select json_array(operation, kind, id), detail from delete_operation_items
-where operation <> :operation and json_type(detail, '$.row') is not null
-  and (json_extract(detail, '$.row.person') in (select value from json_each(:persons))
-       or kind = 'profile_snapshot' and json_extract(detail, '$.row.scope') in (select value from json_each(:chats))
-       or kind in ('person_alias', 'summary_cursor')
-          and json_extract(detail, '$.row.chat') in (select value from json_each(:chats)));
-
--- name: asked_undo_records
-select id, requested_by from undo_records where requested_by <> '';
-
--- name: asked_memory_v5_operations
-select id, requested_by from memory_v5_operations where requested_by <> '';
-
--- name: asked_correction_plans
-select id, requested_by from correction_plans where requested_by <> '';
-
--- name: asked_fact_transitions
-select id, requested_by from fact_transitions where requested_by <> '';
-
--- name: asked_delete_operations
-select id, requested_by from delete_operations where requested_by <> '';
-
--- name: asked_profile_overrides
-select person, updated_by from profile_overrides where updated_by <> '';
-
--- name: quoting_audit
-select id, target from audit where target <> '';
-
--- name: acts_on
--- what was done to these chats and persons, as callers called them
-select a.id from audit a
-where exists (select 1 from chats c where c.id in (select value from json_each(:chats)) and instr(a.target, json_quote(c.chat_id)))
-   or exists (select 1 from sources s where s.chat in (select value from json_each(:chats)) and instr(a.target, json_quote(s.name)))
-   or exists (select 1 from persons p where p.id in (select value from json_each(:persons))
-                and (instr(a.target, json_quote(p.person_id)) or instr(a.target, json_quote(p.name))));
-
--- name: scrub_audit
-update audit set target = '' where id in (select value from json_each(:ids));
-
--- name: asked_audit
-select id, requested_by from audit where requested_by <> '';
-
--- name: unname_undo_records
-update undo_records set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: unname_memory_v5_operations
-update memory_v5_operations set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: unname_correction_plans
-update correction_plans set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: unname_fact_transitions
-update fact_transitions set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: unname_delete_operations
-update delete_operations set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: unname_profile_overrides
-update profile_overrides set updated_by = '' where person in (select value from json_each(:ids));
-
--- name: unname_audit
-update audit set requested_by = '' where id in (select value from json_each(:ids));
-
 -- name: schema_version
 -- only: sqlite
 pragma user_version;
@@ -599,21 +399,3 @@ vacuum;
 
 -- name: chat_persons_in
 select distinct person from chat_persons where chat in (select value from json_each(:ids));
-
--- name: quoting_tuning_queries
-select id, text, json_object('chat_id', chat_id) from tuning_queries;
-
--- name: quoting_tuning_tasks
-select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';
-
--- name: quoting_retrieval_profiles
-select id, reason from retrieval_profiles where reason <> '';
-
--- name: scrub_tuning_queries
-delete from tuning_queries where id in (select value from json_each(:ids));
-
--- name: scrub_tuning_tasks
-update tuning_tasks set reason = '', error = '' where id in (select value from json_each(:ids));
-
--- name: scrub_retrieval_profiles
-update retrieval_profiles set reason = '' where id in (select value from json_each(:ids));

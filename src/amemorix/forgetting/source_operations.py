@@ -12,7 +12,7 @@ from ..ids import operation_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows
-from .selectors import Selector
+from .selection import Selector
 from .service import Wish
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..location import DATA_DIR, data_folder, locate, remembered_folder
 from ..store.lock import holder
 
-__all__ = ["NAME", "Daemon", "announced", "daemon_of", "find_daemon"]
+__all__ = ["Daemon", "announced", "daemon_of"]
 
 log = logging.getLogger(__name__)
 NAME = "daemon.json"

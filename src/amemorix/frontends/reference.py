@@ -27,23 +27,30 @@ Every operation is called as `await host.invoke(component, arguments)`, as `POST
 `action`. Every answer has `success`; one that failed has `error`, `error_code` and `details`. An argument that is null
 has its default; one that is not known is reported in `warnings`.
 """
+_SETTINGS = """\
+In `config/a_memorix.toml`. A change of a `live` setting applies to the next call; of a `rebuild` setting, a new model or index is built \
+beside the old one, then they switch; of a `restart` setting, the store is opened anew, or the process has to be started again.
+"""
 
 
 def reference_page() -> str:
     found = shapes(OPERATIONS, PREFIX)
-    parts = [_HEAD, *_operations(found), *_records(found), *_settings()]
-    return "\n".join(parts).rstrip() + "\n"
-
-
-def _operations(found: Shapes) -> Iterator[str]:
-    yield "## Operations\n"
     every = sorted(OPERATIONS, key=lambda op: op.component)
-    yield from _table(
-        ("operation", "effect", "what it does"),
-        [(f"[`{_title(op)}`](#{op.name})", op.effect, op.summary) for op in every],
-    )
+    lines = [_HEAD, "## Operations\n"]
+    summaries = [(f"[`{_title(op)}`](#{op.name})", op.effect, op.summary) for op in every]
+    lines += _table(("operation", "effect", "what it does"), summaries)
     for op in every:
-        yield from _operation(op, found)
+        lines += _operation(op, found)
+    top = {*found.requests.values(), *found.responses.values()}
+    lines.append("## Records\n")
+    for name, schema in found.definitions.items():
+        if name not in top:
+            lines += [f'### <a id="{name.lower()}"></a>{name}\n', f"{schema.get('description', '')}\n"]
+            lines += _table(("field", "type", "meaning"), _fields(schema))
+    lines += ["## Settings\n", _SETTINGS]
+    rows = [(f"`{s.path}`", default(s.default), s.bounds, s.reload, s.description) for s in settings()]
+    lines += _table(("setting", "default", "allowed", "change", "meaning"), rows)
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _operation(op: Operation, found: Shapes) -> Iterator[str]:
@@ -53,53 +60,27 @@ def _operation(op: Operation, found: Shapes) -> Iterator[str]:
     older += f" Older names of the component: {', '.join(others)}." if others else ""
     yield f"{op.summary} {EFFECTS[op.effect]}{older}\n"
     request = found.definitions[found.requests[op.name]]
-    if request.get("properties"):
-        yield from _table(("argument", "type", "default", "meaning"), _arguments(request))
+    required = request.get("required", [])
+    arguments: list[tuple[str, ...]] = []
+    for name, node in request.get("properties", {}).items():
+        given = "required" if name in required else default(node.get("default"))
+        arguments.append((f"`{name}`", _type(node), given, node.get("description", "")))
+    if arguments:
+        yield from _table(("argument", "type", "default", "meaning"), arguments)
     else:
         yield "No arguments.\n"
     yield "Answer:\n"
     yield from _table(("field", "type", "meaning"), _fields(found.definitions[found.responses[op.name]]))
 
 
-def _records(found: Shapes) -> Iterator[str]:
-    top = {*found.requests.values(), *found.responses.values()}
-    yield "## Records\n"
-    for name, schema in found.definitions.items():
-        if name not in top:
-            yield f'### <a id="{name.lower()}"></a>{name}\n'
-            yield f"{schema.get('description', '')}\n"
-            yield from _table(("field", "type", "meaning"), _fields(schema))
-
-
-def _settings() -> Iterator[str]:
-    yield "## Settings\n"
-    yield (
-        "In `config/a_memorix.toml`. A change of a `live` setting applies to the next call; of a `rebuild` setting, a new "
-        "model or index is built beside the old one, then they switch; of a `restart` setting, the store is opened anew, "
-        "or the process has to be started again.\n"
-    )
-    rows = [(f"`{s.path}`", default(s.default), s.bounds, s.reload, s.description) for s in settings()]
-    yield from _table(("setting", "default", "allowed", "change", "meaning"), rows)
-
-
 def _title(op: Operation) -> str:
     return op.component if op.action is None else f"{op.component} {op.action}"
 
 
-def _arguments(schema: dict[str, Any]) -> list[tuple[str, ...]]:
-    required = schema.get("required", [])
-    return [
-        (f"`{name}`", _type(node), "required" if name in required else default(node.get("default")), _meaning(node))
-        for name, node in schema["properties"].items()
-    ]
-
-
 def _fields(schema: dict[str, Any]) -> list[tuple[str, ...]]:
-    return [(f"`{name}`", _type(node), _meaning(node)) for name, node in schema.get("properties", {}).items()]
-
-
-def _meaning(node: dict[str, Any]) -> str:
-    return node.get("description", "")
+    return [
+        (f"`{name}`", _type(node), node.get("description", "")) for name, node in schema.get("properties", {}).items()
+    ]
 
 
 def _type(node: dict[str, Any]) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from ..audit_context import naming
-from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..ids import row_number
 from ..ingest.relations import RelationWriteService, Written
 from ..language.normalise import clean_text, normalise_name
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, Entity, Relation
 from ..store.rows import entities as entity_rows
@@ -21,17 +19,13 @@ from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
 from . import relation_restore
-from .entity_lookup import ensure_alive, find_edge, find_node, known_node, live_paragraphs, row_id
+from .entity_lookup import find_edge, find_node, known_node, live_paragraphs
 from .entity_merge import merge
-from .requests import AliasEdit, ByHand, CreateEdge, CreateNode, DeleteNode, EdgeEdit, MergeNodes, RenameNode, WeighEdge
+from .requests import AliasEdit, CreateEdge, CreateNode, DeleteNode, EdgeEdit, MergeNodes, RenameNode, WeighEdge
 
 __all__ = ["Changed", "Edit"]
 
-Asked = TypeVar("Asked", bound=ByHand)
-
 MOST_METADATA = 65_536
-MOST_NAMED = 20
-"""Relations that the audit names; the record of the change holds all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,33 +52,19 @@ class Edit:
 
     def record(self, kind: str, detail: Mapping[str, Any], touches: Iterable[str]) -> int:
         """Keep what the change is undone by, and which rows it touches (n12, r12, a:name); returns the record's row."""
-        whole = json.dumps({**detail, "touches": sorted(set(touches))}, ensure_ascii=False)
+        whole = {**detail, "touches": sorted(set(touches))}
         return undo_records.keep(self.db, kind, whole, self.requested_by, self.reason, self.now)
-
-
-async def apply(
-    store: MetadataStore, clock: Clock, change: Callable[[Edit, Asked], Changed], request: Asked
-) -> Changed:
-    """Make a change in one transaction, and let the audit say to which node and relations it was done.
-
-    Raises InvalidRequest, NotFound or Conflict, naming the argument; then nothing has changed.
-    """
-    name = naming()
-
-    def unit(db: Connection) -> Changed:
-        edit = Edit(db, clock.now(), request.requested_by, request.reason, RelationWriteService(store))
-        changed = change(edit, request)
-        relations = [f"r{id_}" for id_ in changed.relations[:MOST_NAMED]]
-        name(node=f"n{changed.node}" if changed.node else "", relations=",".join(relations))
-        return changed
-
-    return await store.write(unit)
 
 
 def create_node(edit: Edit, request: CreateNode) -> Changed:
     """Make a node; one that has the name, or goes by it, stays as it is."""
-    metadata = _metadata(request.metadata)
     db = edit.db
+    try:
+        metadata = clean_text(json.dumps(request.metadata, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise InvalidRequest(f"metadata: cannot be written as JSON ({exc}).", field="metadata") from exc
+    if len(metadata.encode()) > MOST_METADATA:
+        raise InvalidRequest(f"metadata: more than {MOST_METADATA} bytes.", field="metadata")
     norm = normalise_name(request.name)
     known = entity_rows.meant(db, norm)
     aliases = tuple(Alias(a, normalise_name(a), f"aliases.{i}") for i, a in enumerate(request.aliases))
@@ -125,7 +105,9 @@ def rename_node(edit: Edit, request: RenameNode) -> Changed:
             "two one, and so does merge=true.",
             field="new_name", node=f"n{meant.id}",
         )  # fmt: skip
-    return _merge(edit, [node], ensure_alive(meant, "new_name"))
+    if not meant.alive:
+        raise Conflict(f"new_name: n{meant.id} was deleted; undo that first.", field="new_name")
+    return _merge(edit, [node], meant)
 
 
 def _rename(edit: Edit, node: EntityRow, name: str, norm: str) -> Changed:
@@ -202,14 +184,10 @@ def remove_alias(edit: Edit, request: AliasEdit) -> Changed:
         if own is None or own.deleted_at is not None:
             raise NotFound(f"alias: there is no alias {request.alias!r} of this node.", field="alias")
         if own.merged_into is None:
-            raise Conflict(
-                f"alias: {request.alias!r} is the name of n{own.id}, not an alias; rename it.", field="alias"
-            )
-        raise Conflict(
-            f"alias: {request.alias!r} is what n{own.id} was called before it became part of n{own.merged_into}; "
-            "undo the merge.",
-            field="alias",
-        )
+            told = f"is the name of n{own.id}, not an alias; rename it."
+        else:
+            told = f"is what n{own.id} was called before it became part of n{own.merged_into}; undo the merge."
+        raise Conflict(f"alias: {request.alias!r} {told}", field="alias")
     entity_rows.remove_alias(db, norm)
     record = edit.record("entity_alias_remove", {"alias": asdict(alias)}, [f"a:{norm}"])
     return Changed(alias.entity, undo=record, count=1)
@@ -243,7 +221,7 @@ def create_edge(edit: Edit, request: CreateEdge) -> Changed:
 
 
 def _end(field: str, said: str, known: EntityRow | None) -> Entity:
-    if known is None and row_id(said, "n", bare=False) is not None:
+    if known is None and row_number(said, "n", bare=False) is not None:
         raise NotFound(f"{field}: there is no node {said!r}.", field=field)
     return Entity(said, normalise_name(said)) if known is None else Entity(known.name, known.norm)
 
@@ -270,16 +248,6 @@ def weigh_edge(edit: Edit, request: WeighEdge) -> Changed:
     detail = {"relations": [[row.id, row.weight] for row in rows]}
     record = edit.record("relation_weight", detail, _edges(rows))
     return Changed(rows[0].subject, tuple(row.id for row in rows), record, count=len(rows))
-
-
-def _metadata(value: dict[str, Any]) -> str:
-    try:
-        encoded = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as exc:
-        raise InvalidRequest(f"metadata: cannot be written as JSON ({exc}).", field="metadata") from exc
-    if len(encoded.encode()) > MOST_METADATA:
-        raise InvalidRequest(f"metadata: more than {MOST_METADATA} bytes.", field="metadata")
-    return encoded
 
 
 def _nodes(ids: Iterable[int]) -> list[str]:

@@ -114,23 +114,9 @@ delete from relation_embeddings where relation in (select value from json_each(:
 select p.id from paragraphs p
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
 
--- name: graph_undo_find
--- a record that a purge has emptied is as good as none
-select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records
-where id = :id and detail <> '{}';
-
 -- name: graph_undo_later
 -- the newest record after this one that still stands and touched any of the same things
 select u.id from undo_records u
 where u.id > :id and u.undone_at is null and u.detail <> '{}' and u.kind in (select value from json_each(:kinds))
   and exists (select 1 from json_each(u.detail, '$.touches') t where t.value in (select value from json_each(:touches)))
 order by u.id desc limit 1;
-
--- name: graph_undo_list
-select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records
-where kind in (select value from json_each(:kinds)) and detail <> '{}' and (:undone or undone_at is null)
-order by id desc limit :limit offset :offset;
-
--- name: graph_undo_count
-select count(*) from undo_records
-where kind in (select value from json_each(:kinds)) and detail <> '{}' and (:undone or undone_at is null);

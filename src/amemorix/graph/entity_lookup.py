@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from ..errors import Conflict, InvalidRequest, NotFound
+from ..errors import InvalidRequest, NotFound
+from ..ids import row_number
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.ports import Connection
@@ -16,18 +15,7 @@ from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 from . import rows as graph_rows
 
-__all__ = [
-    "ensure_alive", "find_edge", "find_node", "find_relation", "known_node", "live_paragraphs", "relations_between", "row_id",
-]  # fmt: skip
-
-HIGHEST_ID = 2**62
-
-
-def row_id(said: str, letter: str, *, bare: bool = True) -> int | None:
-    """The number of an id such as `r12`, or of bare digits; None for anything else."""
-    found = re.fullmatch(rf"{letter}{'?' if bare else ''}([0-9]{{1,19}})", said.strip(), re.IGNORECASE | re.ASCII)
-    number = int(found.group(1)) if found else 0
-    return number if 0 < number < HIGHEST_ID else None
+__all__ = ["find_edge", "find_node", "known_node", "live_paragraphs"]
 
 
 def find_node(db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
@@ -47,14 +35,14 @@ def _known_to(db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
     names = entity_names.said(db, [row.id], sight.scopes).get(row.id)
     if names is None:
         return True
-    return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
+    return bool(names) and (row_number(said, "n") == row.id or normalise_name(said) in names)
 
 
 def known_node(db: Connection, said: str) -> EntityRow | None:
     """The entity of this id, name or alias, deleted ones too."""
-    by_id = row_id(said, "n", bare=False)
+    by_id = row_number(said, "n", bare=False)
     row = _of_id(db, by_id) or entity_rows.meant(db, normalise_name(said))
-    return row or _of_id(db, row_id(said, "n"))
+    return row or _of_id(db, row_number(said, "n"))
 
 
 def _of_id(db: Connection, id_: int | None) -> EntityRow | None:
@@ -65,43 +53,30 @@ def _of_id(db: Connection, id_: int | None) -> EntityRow | None:
 def find_edge(
     db: Connection, relation: str, source: str, target: str, predicate: str, sight: Sight | None = None
 ) -> list[RelationRow]:
-    """The relation of this id, or all from a source to a target; at least one."""
+    """The relation of this id (of one that has become part of another, that one), or all from a source to a target
+    (those of them with the predicate, if one is given); at least one."""
     if relation:
-        return [find_relation(db, relation, sight)]
+        id_ = row_number(relation, "r")
+        if id_ is None:
+            raise InvalidRequest(f"relation: {relation!r} is no id of a relation, such as r12.", field="relation")
+        row = relation_rows.rows(db, [id_]).get(id_)
+        if row is not None and row.merged_into is not None:
+            row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
+        if row is None or not row.alive or not _seen(db, [row], sight):
+            raise NotFound(f"relation: there is no relation {relation!r}.", field="relation")
+        return [row]
     if not source and not target:
         raise InvalidRequest(
             "relation: say which edge, by the id of a relation or by source and target.", field="relation"
         )
-    begins, ends = find_node(db, "source", source, sight), find_node(db, "target", target, sight)
-    return relations_between(db, begins, ends, predicate, sight)
-
-
-def relations_between(
-    db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
-) -> list[RelationRow]:
-    """The relations from one node to another, or those of them with the predicate; at least one."""
-    found = _seen(db, relation_rows.between(db, begins.id, ends.id, predicate), sight)
+    begins, ends = find_node(db, "source", source, sight).id, find_node(db, "target", target, sight).id
+    found = _seen(db, relation_rows.between(db, begins, ends, predicate), sight)
     if not found:
         said = f" that says {predicate!r}" if predicate else ""
-        names = entity_names.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
-        raise NotFound(
-            f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
-            field="target",
-        )
+        names = entity_names.shown(db, (begins, ends), None if sight is None else sight.scopes)
+        told = f"from {names.get(begins, '')!r} to {names.get(ends, '')!r}{said}"
+        raise NotFound(f"target: there is no relation {told}.", field="target")
     return found
-
-
-def find_relation(db: Connection, said: str, sight: Sight | None = None) -> RelationRow:
-    """The relation of this id; of one that has become part of another, that one."""
-    id_ = row_id(said, "r")
-    if id_ is None:
-        raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
-    row = relation_rows.rows(db, [id_]).get(id_)
-    if row is not None and row.merged_into is not None:
-        row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
-    if row is None or not row.alive or not _seen(db, [row], sight):
-        raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
-    return row
 
 
 def _seen(db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
@@ -115,21 +90,12 @@ def live_paragraphs(db: Connection, said: list[str]) -> list[int]:
     """Live paragraphs by their ids."""
     ids: list[int] = []
     for i, one in enumerate(said):
-        id_ = row_id(one, "p")
+        field, id_ = f"paragraphs.{i}", row_number(one, "p")
         if id_ is None:
-            raise InvalidRequest(
-                f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
-            )
+            raise InvalidRequest(f"{field}: {one!r} is no id of a paragraph, such as p12.", field=field)
         ids.append(id_)
     live = {row[0] for row in db.run("paragraphs_live", ids=array(ids))}
     for i, id_ in enumerate(ids):
         if id_ not in live:
             raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
     return sorted(live)
-
-
-def ensure_alive(row: EntityRow, field: str) -> EntityRow:
-    """The row if it lives. Raises Conflict for a deleted one."""
-    if row.alive:
-        return row
-    raise Conflict(f"{field}: n{row.id} was deleted; undo that first.", field=field)

@@ -29,11 +29,12 @@ class MergeRecord:
     @property
     def detail(self) -> dict[str, Any]:
         """As it is kept: of each relation only the columns that differ."""
-        relations = [
-            {"id": id_, **_differences(was, self.after[id_])}
-            for id_, was in self.before.items()
-            if was != self.after[id_]
-        ]
+        relations: list[dict[str, Any]] = []
+        for id_, before in self.before.items():
+            old, new = asdict(before), asdict(self.after[id_])
+            if changed := [name for name in old if old[name] != new[name]]:
+                was, now = ({name: row[name] for name in changed} for row in (old, new))
+                relations.append({"id": id_, "was": was, "now": now})
         return {"target": self.target, "sources": self.sources, "evidence": self.evidence, "relations": relations}
 
     @property
@@ -48,7 +49,18 @@ def merge(db: Connection, sources: Sequence[EntityRow], target: EntityRow, now: 
     """Merge live entities into a live one that is none of them."""
     record = MergeRecord(target.id)
     becomes = {source.id: target.id for source in sources}
-    _move_relations(db, becomes, record, now)
+    rows = relation_rows.at(db, becomes)
+    ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
+    for row in rows:
+        if row.merged_into is None and all(ends[end].merged_into is None for end in (row.subject, row.object)):
+            current = relation_rows.rows(db, [row.id])[row.id]  # as this merge has left it so far
+            _move(db, current, becomes, record, now)
+    after = record.after
+    reworded = [
+        id_ for id_, was in record.before.items()
+        if (was.subject, was.object) != (after[id_].subject, after[id_].object)
+    ]  # fmt: skip
+    relation_rows.forget_vectors(db, reworded)
     for source in sources:
         merged = entity_rows.merged(db, source.id)
         aliases = [alias.norm for alias in entity_rows.aliases(db, [source.id])]
@@ -97,50 +109,33 @@ def undo_merge(db: Connection, detail: Mapping[str, Any], now: float) -> None:
     relation_restore.at(db, [target, *(source["id"] for source in detail["sources"])], now)
 
 
-def _move_relations(db: Connection, becomes: Mapping[int, int], record: MergeRecord, now: float) -> None:
-    rows = relation_rows.at(db, becomes)
-    ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
-    for row in rows:
-        if row.merged_into is None and all(ends[end].merged_into is None for end in (row.subject, row.object)):
-            current = relation_rows.rows(db, [row.id])[row.id]  # as this merge has left it so far
-            _move(db, current, becomes, record, now)
-    after = record.after
-    moved = [
-        id_ for id_, was in record.before.items()
-        if (was.subject, was.object) != (after[id_].subject, after[id_].object)
-    ]  # fmt: skip
-    relation_rows.forget_vectors(db, moved)
-
-
 def _move(db: Connection, row: RelationRow, becomes: Mapping[int, int], record: MergeRecord, now: float) -> None:
+    """Let a relation join what its ends become; one that says the same as another becomes part of that."""
+
+    def put(was: RelationRow, after: RelationRow) -> None:
+        record.before.setdefault(was.id, was)
+        record.after[was.id] = after
+        relation_rows.put(db, after)
+
     subject, object_ = becomes.get(row.subject, row.subject), becomes.get(row.object, row.object)
+    gone = replace(row, deleted_at=now if row.alive else row.deleted_at)
     if subject == object_:
-        _put(db, record, row, replace(row, deleted_at=now if row.alive else row.deleted_at))
+        put(row, gone)
         return
     twin = relation_rows.equal(db, subject, row.predicate, object_)
     if twin is None:
-        _put(db, record, row, replace(row, subject=subject, object=object_))
-    else:
-        _join(db, row, twin, record, now)
-
-
-def _join(db: Connection, row: RelationRow, twin: RelationRow, record: MergeRecord, now: float) -> None:
+        put(row, replace(row, subject=subject, object=object_))
+        return
     if row.alive:
-        _put(db, record, twin, _stronger(twin, row))
+        put(twin, _stronger(twin, row))
         paragraphs = relation_rows.evidence(db, row.id)
         added = sorted(set(paragraphs) - set(relation_rows.evidence(db, twin.id)))
         relation_rows.link(db, [twin.id], added)
         relation_rows.unlink(db, row.id, paragraphs)
         record.evidence.append({"from": row.id, "to": twin.id, "paragraphs": paragraphs, "added": added})
     for child in relation_rows.rows(db, relation_rows.joined(db, row.id)).values():
-        _put(db, record, child, replace(child, merged_into=twin.id))
-    _put(db, record, row, replace(row, merged_into=twin.id, deleted_at=now if row.alive else row.deleted_at))
-
-
-def _put(db: Connection, record: MergeRecord, was: RelationRow, now: RelationRow) -> None:
-    record.before.setdefault(was.id, was)
-    record.after[was.id] = now
-    relation_rows.put(db, now)
+        put(child, replace(child, merged_into=twin.id))
+    put(row, replace(gone, merged_into=twin.id))
 
 
 def _stronger(twin: RelationRow, row: RelationRow) -> RelationRow:
@@ -156,9 +151,3 @@ def _stronger(twin: RelationRow, row: RelationRow) -> RelationRow:
         inactive_at=twin.inactive_at if inactive else None,
         inactive_reason=twin.inactive_reason if inactive else "",
     )
-
-
-def _differences(was: RelationRow, now: RelationRow) -> dict[str, dict[str, Any]]:
-    old, new = asdict(was), asdict(now)
-    changed = [name for name in old if old[name] != new[name]]
-    return {"was": {name: old[name] for name in changed}, "now": {name: new[name] for name in changed}}

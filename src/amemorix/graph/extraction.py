@@ -18,6 +18,7 @@ from ..ports import ChatModel
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from . import extraction_rows
 from .extraction_model import ModelReader, reading_of
 from .extraction_rows import Origin, Reading, ReadingMaterial
@@ -86,14 +87,12 @@ class ExtractionService(ChangeFollower):
         if self._reader is None:
             await super().run()
         else:
-            await asyncio.gather(super().run(), self._run_model(self._reader))
-
-    async def _run_model(self, reader: ModelReader) -> None:
-        settings = self._settings
-        await run_forever(
-            self.model_step, what="the chat model's reading of paragraphs", idle_share=0.0,
-            pause=lambda: settings.model_retry_seconds if reader.away else settings.poll_interval_seconds,
-        )  # fmt: skip
+            settings, reader = self._settings, self._reader
+            asking = run_forever(
+                self.model_step, what="the chat model's reading of paragraphs", idle_share=0.0,
+                pause=lambda: settings.model_retry_seconds if reader.away else settings.poll_interval_seconds,
+            )  # fmt: skip
+            await asyncio.gather(super().run(), asking)
 
     async def drain(self) -> int:
         """Read until nothing is left to do, or the chat model is away."""
@@ -118,7 +117,7 @@ class ExtractionService(ChangeFollower):
         def unshown(db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
             """By row: a row's text never changes."""
             place = self._place(db, MODEL_CURSOR)
-            ids = extraction_rows.all_after(db, place.row or 0, self._settings.model_batch)
+            ids = _all_after(db, place.row or 0, self._settings.model_batch)
             return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
         async with self._one_question:
@@ -150,7 +149,7 @@ class ExtractionService(ChangeFollower):
         begun = Place(last, 0) if place.row is None and place.cursor < floor else place
         named: Collection[int] = ()
         if begun.row is not None:
-            ids = extraction_rows.all_after(db, begun.row, STEP)
+            ids = _all_after(db, begun.row, STEP)
             after = Place(begun.cursor, ids[-1] if len(ids) == STEP else None)
         else:
             upto, ids, named = extraction_rows.changed(db, begun.cursor, STEP)
@@ -172,8 +171,8 @@ class ExtractionService(ChangeFollower):
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                names = extraction_rows.person_names(db, one.chat)
-                persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in names}
+                names = db.run("extraction_persons", chat=one.chat)
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in names}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
             reading = reading_of(one.id, extract(passage, one.knowledge), self._settings)
@@ -185,7 +184,7 @@ class ExtractionService(ChangeFollower):
 
     def _known(self, db: Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)
-        kinds = extraction_rows.kinds(db, [id_ for id_, _, _ in found])
+        kinds = dict[int, str](db.run("extraction_entity_kinds", ids=array(id_ for id_, _, _ in found)).fetchall())
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
     def _keep(self, db: Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
@@ -199,3 +198,8 @@ class ExtractionService(ChangeFollower):
             return
         extraction_rows.keep(db, self._store.names, step.readings, origin, self._clock.now(), known=step.known)
         change_log.put(db, key, str(step.after))
+
+
+def _all_after(db: Connection, after: int, limit: int) -> list[int]:
+    """The next paragraphs by row, live or not."""
+    return [row[0] for row in db.run("extraction_all", after=after, limit=limit)]

@@ -11,7 +11,7 @@ from ..store.queries import array
 from ..store.records import Entity, Relation
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 
 __all__ = ["Origin", "Reading", "ReadingMaterial"]
 
@@ -54,32 +54,12 @@ def changed(db: Connection, cursor: int, limit: int) -> tuple[int | None, list[i
     return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
 
 
-def all_after(db: Connection, after: int, limit: int) -> list[int]:
-    """The next paragraphs by row, live or not."""
-    return [row[0] for row in db.run("extraction_all", after=after, limit=limit)]
-
-
 def material(
     db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
 ) -> list[ReadingMaterial]:
     """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
     values = {"ids": array(ids), "named": array(named), "again": again}
     return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
-
-
-def live(db: Connection, ids: Iterable[int]) -> set[int]:
-    """Those of the paragraphs that live."""
-    return {row[0] for row in db.run("extraction_live", ids=array(ids))}
-
-
-def person_names(db: Connection, chat: int) -> list[str]:
-    """What persons are called in a chat."""
-    return [row[0] for row in db.run("extraction_persons", chat=chat)]
-
-
-def kinds(db: Connection, entities: Iterable[int]) -> dict[int, str]:
-    """Entity -> kind."""
-    return dict(db.run("extraction_entity_kinds", ids=array(entities)).fetchall())
 
 
 def keep(
@@ -89,22 +69,20 @@ def keep(
 
     `known` is the last piece of news about names that the rules knew of when they read.
     """
-    alive = live(db, [reading.paragraph for reading in readings])
+    rows = db.run("extraction_live", ids=array(reading.paragraph for reading in readings))
+    alive = {row[0] for row in rows}
     for reading in readings:
-        if reading.paragraph in alive:
-            _keep(db, names, reading, origin, now)
+        if reading.paragraph not in alive:
+            continue
+        entities = {e.norm: names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
+        entity_rows.link(db, entities.values(), [reading.paragraph])
+        standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
+        for relation in reading.relations:
+            ends = entities[relation.subject.norm], entities[relation.object.norm]
+            if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
+                _support(db, reading.paragraph, ends, relation, origin, now)
     if origin == "rule":
         db.run("extraction_done", ids=array(alive), known=known)
-
-
-def _keep(db: Connection, names: NameRepository, reading: Reading, origin: Origin, now: float) -> None:
-    entities = {e.norm: names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
-    entity_rows.link(db, entities.values(), [reading.paragraph])
-    standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
-    for relation in reading.relations:
-        ends = entities[relation.subject.norm], entities[relation.object.norm]
-        if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
-            _support(db, reading.paragraph, ends, relation, origin, now)
 
 
 def _support(
@@ -115,13 +93,13 @@ def _support(
     key = {"subject": ends[0], "predicate": relation.predicate, "object": ends[1]}
     row = db.run("extraction_relation", **key).fetchone()
     if row is None:
-        id_ = db.run("extraction_relation_insert", **(key | told | {"now": now})).fetchone()[0]
+        id_ = db.run("extraction_relation_insert", **key, **told, now=now).fetchone()[0]
     else:
         id_, gone, by, confidence = row
         if db.run("extraction_supports", relation=id_, paragraph=paragraph).fetchone():
             return
         if gone:
-            db.run("extraction_relation_revive", **(told | {"id": id_}))
+            db.run("extraction_relation_revive", **told, id=id_)
         elif by != "caller" and relation.confidence > confidence:
-            db.run("extraction_relation_confirm", **(told | {"id": id_}))
+            db.run("extraction_relation_confirm", **told, id=id_)
     relation_rows.link(db, [id_], [paragraph])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ..audit_context import naming
+from ..ingest.relations import RelationWriteService
 from ..ops import Operations
 from ..store.ports import Connection
+from ..store.rows import undo_records
 from . import edit, requests, responses
 from . import search as graph_search
 from . import undo as graph_undo
@@ -19,6 +22,8 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 COMPONENT = "memory_graph_admin"
+MOST_NAMED = 20
+"""Relations that the audit names; the record of the change holds all of them."""
 Asked = TypeVar("Asked", bound=requests.ByHand)
 
 
@@ -107,7 +112,7 @@ async def update_edge_weight(kernel: SDKMemoryKernel, request: requests.WeighEdg
 
 
 @ops.operation(COMPONENT, "undo", effect="write")
-async def undo(kernel: SDKMemoryKernel, request: requests.Undo) -> responses.Undone:
+async def undo(kernel: SDKMemoryKernel, request: requests.UndoGraphEdit) -> responses.Undone:
     """Undo a change: the rows are exactly as they were."""
     now = kernel.surroundings.clock.now()
     record = await kernel.store.write(lambda db: graph_undo.undo(db, request.undo_id, now))
@@ -121,7 +126,8 @@ async def list_undo(kernel: SDKMemoryKernel, request: requests.ListUndo) -> resp
     def read(db: Connection) -> responses.UndoList:
         undone = request.include_undone
         items: list[responses.UndoItem] = []
-        for row in graph_undo.listed(db, undone=undone, limit=request.limit, offset=request.offset):
+        records = undo_records.listed(db, graph_undo.KINDS, undone=undone, limit=request.limit, offset=request.offset)
+        for row in records:
             later = None if row.undone_at is not None else graph_undo.later(db, row)
             items.append(
                 responses.UndoItem(
@@ -135,7 +141,9 @@ async def list_undo(kernel: SDKMemoryKernel, request: requests.ListUndo) -> resp
                     undo_first=f"u{later}" if later else "",
                 )
             )
-        return responses.UndoList(items=items, count=len(items), total=graph_undo.count(db, undone=undone))
+        return responses.UndoList(
+            items=items, count=len(items), total=undo_records.count(db, graph_undo.KINDS, undone=undone)
+        )
 
     return await kernel.store.read(read)
 
@@ -149,7 +157,17 @@ async def export(kernel: SDKMemoryKernel, request: requests.Export) -> responses
 async def _changed(
     kernel: SDKMemoryKernel, change: Callable[[Edit, Asked], Changed], request: Asked
 ) -> responses.Change:
-    done = await edit.apply(kernel.store, kernel.surroundings.clock, change, request)
+    """Make a change in one transaction, and let the audit say to which node and relations it was done."""
+    name = naming()
+
+    def unit(db: Connection) -> Changed:
+        now, relations = kernel.surroundings.clock.now(), RelationWriteService(kernel.store)
+        done = change(Edit(db, now, request.requested_by, request.reason, relations), request)
+        touched = ",".join(f"r{id_}" for id_ in done.relations[:MOST_NAMED])
+        name(node=f"n{done.node}" if done.node else "", relations=touched)
+        return done
+
+    done = await kernel.store.write(unit)
     node, relations = await kernel.store.read(lambda db: kernel.graph.changed(db, done.node, done.relations))
     return responses.Change(
         changed=done.made or done.count > 0,

@@ -189,7 +189,7 @@ class WeighEdge(EdgeEdit):
     )
 
 
-class Undo(ByHand):
+class UndoGraphEdit(ByHand):
     """The change to undo."""
 
     undo_id: RequiredName = Field(

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..indexes.graph.edges import Edges
+from ..indexes.graph.state import Edges
 from ..language.normalise import fold, is_mostly_cjk
 from ..lazy_regex import lazy_regex
 from ..store.access import Sight
@@ -19,10 +19,9 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import rows as graph_rows
 from .entity_lookup import find_node
-from .evidence_graph import node_items
 from .requests import SuggestMerges
 from .responses import MergeSuggestion, MergeSuggestions
-from .view import GraphViewService, View
+from .view import GraphViewService, View, node_items
 
 __all__ = ["GraphSuggestionService"]
 
@@ -99,57 +98,40 @@ class GraphSuggestionService:
 
 def candidates(names: Iterable[tuple[int, str]], edges: Edges) -> list[Candidate]:
     """Pairs of nodes, the likeliest first; CPU work that grows with the names and edges."""
-    forms = _forms(names)
-    neighbours = _neighbours(edges)
-    found: dict[Pair, Candidate] = {}
-    for reason, score, pair in (*_same_form(forms), *_contained(forms), *_alike(forms, neighbours)):
-        one = found.setdefault(pair, Candidate(pair))
-        if reason not in one.reasons:
-            one.reasons.append(reason)
-            one.score = max(one.score, score)
-    for one in found.values():
-        _add_neighbours(one, neighbours)
-    return sorted(found.values(), key=lambda one: (-one.score, one.pair))
-
-
-def _forms(names: Iterable[tuple[int, str]]) -> dict[int, set[str]]:
-    """Node -> the folded names it goes by, words joined by single spaces."""
-    forms: dict[int, set[str]] = defaultdict(set)
+    forms: dict[int, set[str]] = defaultdict(set)  # the folded names of each, words joined by single spaces
     for node, name in names:
         if form := _GAPS.sub(" ", fold(name)).strip():
             forms[node].add(form)
-    return forms
-
-
-def _neighbours(edges: Edges) -> dict[int, set[int]]:
-    beside: dict[int, set[int]] = defaultdict(set)
+    neighbours: dict[int, set[int]] = defaultdict(set)
     for one, other in zip(edges["subject"].tolist(), edges["object"].tolist(), strict=True):
-        beside[one].add(other)
-        beside[other].add(one)
-    return beside
+        neighbours[one].add(other)
+        neighbours[other].add(one)
+    found: dict[Pair, Candidate] = {}
+    for reason, score, pair in (*_by_form(forms), *_alike(forms, neighbours)):
+        candidate = found.setdefault(pair, Candidate(pair))
+        if reason not in candidate.reasons:
+            candidate.reasons.append(reason)
+            candidate.score = max(candidate.score, score)
+    for one in found.values():
+        first, second = (neighbours[node] - set(one.pair) for node in one.pair)
+        if shared := len(first & second):
+            one.reasons.append(f"shared_neighbours:{shared}")
+            one.score = min(1.0, one.score + 0.05 + 0.2 * shared / len(first | second))
+        one.score = round(one.score, 4)
+    return sorted(found.values(), key=lambda one: (-one.score, one.pair))
 
 
-def _pairs(nodes: Iterable[int]) -> Iterator[Pair]:
-    distinct = sorted(set(nodes))
-    if len(distinct) <= MOST_IN_GROUP:
-        yield from combinations(distinct, 2)
-
-
-def _same_form(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
-    groups: dict[str, list[int]] = defaultdict(list)
-    for node, said in forms.items():
-        for form in said:
-            groups[form.replace(" ", "")].append(node)
-    for nodes in groups.values():
-        yield from (("same_form", SAME_FORM, pair) for pair in _pairs(nodes))
-
-
-def _contained(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
-    """Names that begin or end with another: 李雷 in 李雷老师, Mia in Mia Chen."""
+def _by_form(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
+    """Names alike but for spaces, and those that begin or end with another: 李雷 in 李雷老师, Mia in Mia Chen."""
     owners: dict[str, list[int]] = defaultdict(list)
+    joined: dict[str, set[int]] = defaultdict(set)
     for node, said in forms.items():
         for form in said:
             owners[form].append(node)
+            joined[form.replace(" ", "")].add(node)
+    for nodes in joined.values():
+        if len(nodes) <= MOST_IN_GROUP:
+            yield from (("same_form", SAME_FORM, pair) for pair in combinations(sorted(nodes), 2))
     for node, said in forms.items():
         for form in said:
             for part in _parts(form):
@@ -166,10 +148,8 @@ def _parts(form: str) -> set[str]:
         words = form.split()[:LONGEST]
         ends = [" ".join(words[:n]) for n in range(1, len(words))] + [" ".join(words[n:]) for n in range(1, len(words))]
         return {end for end in ends if len(end) > 1}
-    ends = [form[:n] for n in range(2, min(len(form), LONGEST))] + [
-        form[n:] for n in range(1, min(len(form) - 1, LONGEST))
-    ]
-    return set(ends)
+    first = {form[:n] for n in range(2, min(len(form), LONGEST))}
+    return first | {form[n:] for n in range(1, min(len(form) - 1, LONGEST))}
 
 
 def _alike(forms: Mapping[int, set[str]], neighbours: Mapping[int, set[int]]) -> Iterator[tuple[str, float, Pair]]:
@@ -189,12 +169,3 @@ def _dice(one: str, other: str) -> float:
     """Share of pairs of characters in common (Dice 1945)."""
     first, second = (Counter(a + b for a, b in zip(f" {name}", f"{name} ", strict=True)) for name in (one, other))
     return 2 * (first & second).total() / (first.total() + second.total())
-
-
-def _add_neighbours(one: Candidate, neighbours: Mapping[int, set[int]]) -> None:
-    first, second = (neighbours.get(node, set[int]()) - set(one.pair) for node in one.pair)
-    shared = len(first & second)
-    if shared:
-        one.reasons.append(f"shared_neighbours:{shared}")
-        one.score = min(1.0, one.score + 0.05 + 0.2 * shared / len(first | second))
-    one.score = round(one.score, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,31 +14,29 @@ from numpy.typing import NDArray
 from ..clock import Clock
 from ..config.model import Config
 from ..ids import paragraph_key
-from ..indexes.graph.edges import EdgeRow, edge_table
-from ..indexes.graph.node_importance import Standing
-from ..indexes.graph.state import GraphState
+from ..indexes.graph.state import EdgeRow, GraphState, Standing, edge_table
 from ..indexes.projections import Indexes
 from ..store import changes as change_log
 from ..store.access import Access, Caller, Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import entities as entity_rows
-from ..store.rows import entity_names, relation_validity
+from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
+from . import responses
 from . import rows as graph_rows
 from .entity_lookup import find_edge, find_node
-from .evidence_graph import draw_evidence, edge_items, node_items, relation_item
 from .requests import EdgeDetail, GetGraph, GraphSight, NodeDetail
-from .responses import EdgeAnswer, GraphPage, NodeAnswer, NodeItem, ParagraphItem, RelationItem
-from .rows import RelationAt
+from .rows import EdgeRecord, NodeRecord, RelationAt
 
-__all__ = ["GraphViewService", "View"]
+__all__ = ["GraphViewService", "View", "node_items"]
 
 Ids = NDArray[np.int64]
 VIEWS = 8
 """Chats whose view of the graph is remembered."""
+LABEL_PREDICATES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class GraphViewService:
 
     # a page
 
-    def page(self, db: Connection, request: GetGraph) -> GraphPage:
+    def page(self, db: Connection, request: GetGraph) -> responses.GraphPage:
         """Nodes in order, with the edges among them; two statements, however many there are."""
         sight = self.sight(db, request)
         view = self.view(db, sight)
@@ -114,9 +112,9 @@ class GraphViewService:
         kept: list[int] = found["id"][weightiest][: request.edge_limit].tolist()
         edges = graph_rows.edges(db, kept, sight) if kept else []
         end = request.offset + len(ids)
-        return GraphPage(
+        return responses.GraphPage(
             nodes=node_items(nodes, view.standing),
-            edges=edge_items(edges, self._ends(db, [edge.id for edge in edges], sight)),
+            edges=_edge_items(edges, self._ends(db, [edge.id for edge in edges], sight)),
             total_nodes=total,
             total_edges=view.standing.pairs,
             total_relations=view.standing.relations,
@@ -143,7 +141,7 @@ class GraphViewService:
         start = min(request.offset, len(order))
         return order[:start], order[start:end]
 
-    def node(self, db: Connection, request: NodeDetail) -> NodeAnswer:
+    def node(self, db: Connection, request: NodeDetail) -> responses.NodeAnswer:
         """A node with its relations, its paragraphs and how they hang together. Raises NotFound."""
         sight = self.sight(db, request)
         found = find_node(db, "node", request.node, sight)
@@ -153,7 +151,7 @@ class GraphViewService:
         newest = db.run("graph_paragraphs_at", entity=row.id, limit=request.paragraph_limit, **sight.values)
         ids = [id_ for (id_,) in newest]
         open_ = sight.scopes is None
-        return NodeAnswer(
+        return responses.NodeAnswer(
             node=_item(row, at),
             aliases=[alias.alias for alias in entity_rows.aliases(db, [row.id])] if open_ else [],
             former_names=[name for _, name, _ in entity_rows.former_names(db, [row.id])] if open_ else [],
@@ -162,12 +160,12 @@ class GraphViewService:
             relation_count=len(at),
             paragraphs=self._paragraphs(db, ids),
             paragraph_count=db.run("graph_paragraph_count_at", entity=row.id, **sight.values).fetchone()[0],
-            evidence_graph=draw_evidence(
+            evidence_graph=_evidence_graph(
                 db, relations, ids, sight, request.evidence_node_limit, centre=(f"n{row.id}", row.name)
             ),
         )
 
-    def edge(self, db: Connection, request: EdgeDetail) -> EdgeAnswer:
+    def edge(self, db: Connection, request: EdgeDetail) -> responses.EdgeAnswer:
         """The relations from one node to another, and what supports them. Raises NotFound."""
         sight = self.sight(db, request)
         rows = find_edge(db, request.relation, request.source, request.target, request.predicate, sight)
@@ -176,25 +174,25 @@ class GraphViewService:
         relations = self.relations(db, ids, sight)[: request.relation_limit]
         support = relation_rows.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
-        return EdgeAnswer(
-            edge=next(iter(edge_items(records, self._ends(db, ids, sight))), None),
+        return responses.EdgeAnswer(
+            edge=next(iter(_edge_items(records, self._ends(db, ids, sight))), None),
             relations=relations,
             paragraphs=self._paragraphs(db, newest),
-            evidence_graph=draw_evidence(db, relations, newest, sight, request.evidence_node_limit),
+            evidence_graph=_evidence_graph(db, relations, newest, sight, request.evidence_node_limit),
         )
 
     # parts
 
     def changed(
         self, db: Connection, node: int, relations: Iterable[int]
-    ) -> tuple[NodeItem | None, list[RelationItem]]:
+    ) -> tuple[responses.NodeItem | None, list[responses.RelationItem]]:
         """A node and relations as they stand, for the answer to a change."""
         sight = Sight(None, self._clock.now())
         row = entity_rows.entity_row(db, node)
         item = _item(row, graph_rows.relations_at(db, [node], sight)) if row is not None and row.alive else None
         return item, self.relations(db, relations, sight)
 
-    def relations(self, db: Connection, ids: Iterable[int], sight: Sight) -> list[RelationItem]:
+    def relations(self, db: Connection, ids: Iterable[int], sight: Sight) -> list[responses.RelationItem]:
         """Relations that may be seen, in the order given."""
         wanted = list(ids)
         records = {record.id: record for record in graph_rows.edges(db, wanted, sight)}
@@ -203,17 +201,17 @@ class GraphViewService:
         over = self._ends(db, records, sight)
         told = (records[id_] for id_ in wanted if id_ in records)
         return [
-            relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
+            _relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
         ]
 
     def _ends(self, db: Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
         """Relation -> when it was over, by what may be seen."""
-        return relation_validity.of(db, ids, sight.scopes, sight.now)
+        return relation_rows.ended(db, ids, sight.scopes, sight.now)
 
-    def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[ParagraphItem]:
+    def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[responses.ParagraphItem]:
         rows = paragraph_rows.full(db, ids)
         return [
-            ParagraphItem(
+            responses.ParagraphItem(
                 id=paragraph_key(id_),
                 content=rows[id_].content,
                 source=rows[id_].source,
@@ -228,8 +226,8 @@ class GraphViewService:
         ]
 
 
-def _item(row: EntityRow, at: Sequence[RelationAt]) -> NodeItem:
-    return NodeItem(
+def _item(row: EntityRow, at: Sequence[RelationAt]) -> responses.NodeItem:
+    return responses.NodeItem(
         id=f"n{row.id}",
         name=row.name,
         type=row.kind,
@@ -237,4 +235,107 @@ def _item(row: EntityRow, at: Sequence[RelationAt]) -> NodeItem:
         degree=len(at),
         evidence_count=sum(one.support for one in at),
         created_at=row.created_at,
+    )
+
+
+def _evidence_graph(
+    db: Connection, relations: Sequence[responses.RelationItem], paragraphs: Sequence[int], sight: Sight, limit: int, *,
+    centre: tuple[str, str] | None = None,
+) -> responses.EvidenceGraph:  # fmt: skip
+    """The node asked for (id, name), the relations with their ends, then the paragraphs behind them, up to the limit."""
+    nodes: dict[str, responses.EvidenceNode] = {}
+    links: list[responses.EvidenceLink] = []
+
+    def put(id_: str, kind: str, label: str) -> None:
+        if id_ not in nodes and len(nodes) < limit:
+            nodes[id_] = responses.EvidenceNode(id=id_, type=kind, label=label)
+
+    def join(source: str, target: str, kind: str) -> None:
+        if source in nodes and target in nodes:
+            links.append(responses.EvidenceLink(source=source, target=target, kind=kind))
+
+    if centre is not None:
+        put(centre[0], "entity", centre[1])
+    for one in relations:
+        if len(nodes.keys() | {one.id, one.subject_id, one.object_id}) <= limit:
+            put(one.subject_id, "entity", one.subject)
+            put(one.id, "relation", one.text)
+            put(one.object_id, "entity", one.object)
+            join(one.subject_id, one.id, "subject")
+            join(one.id, one.object_id, "object")
+    ids = [int(relation.id[1:]) for relation in relations]
+    support = relation_rows.support(db, ids, sight.scopes, sight.now, limit) if ids else {}
+    shown = list(dict.fromkeys([*(p for found in support.values() for p in found), *paragraphs]))[:limit]
+    texts = paragraph_rows.contents(db, shown)
+    for paragraph in shown:
+        put(paragraph_key(paragraph), "paragraph", texts.get(paragraph, ""))
+    for relation, found in support.items():
+        for paragraph in found:
+            join(paragraph_key(paragraph), f"r{relation}", "supports")
+    if centre is not None:
+        for paragraph in paragraphs:
+            join(paragraph_key(paragraph), centre[0], "mentions")
+    return responses.EvidenceGraph(nodes=list(nodes.values()), edges=links)
+
+
+def node_items(nodes: Sequence[NodeRecord], standing: Standing) -> list[responses.NodeItem]:
+    """Nodes with what puts them where they are."""
+    order = np.argsort(standing.nodes)
+    ids = np.array([node.id for node in nodes], np.int64)
+    at = np.minimum(np.searchsorted(standing.nodes, ids, sorter=order), max(len(order) - 1, 0))
+    items: list[responses.NodeItem] = []
+    for node, place in zip(nodes, at.tolist(), strict=True):
+        item = responses.NodeItem(id=f"n{node.id}", name=node.name, type=node.kind, created_at=node.created_at)
+        if len(order) and standing.nodes[order[place]] == node.id:
+            where = int(order[place])
+            item.weight = round(float(standing.score[where]), 6)
+            item.degree, item.evidence_count = int(standing.degree[where]), int(standing.support[where])
+        items.append(item)
+    return items
+
+
+def _edge_items(records: Sequence[EdgeRecord], ends: Mapping[int, float]) -> list[responses.EdgeItem]:
+    """Relations gathered by the nodes they join, the weightiest edge first; `ends` says when those were over that are."""
+    gathered: dict[tuple[int, int], list[EdgeRecord]] = {}
+    for record in sorted(records, key=lambda r: (-r.confidence * r.weight * max(r.support, 1), -r.id)):
+        gathered.setdefault((record.subject, record.object), []).append(record)
+    items: list[responses.EdgeItem] = []
+    for (source, target), rows in gathered.items():
+        predicates = list(dict.fromkeys(row.predicate for row in rows))
+        more = " …" if len(predicates) > LABEL_PREDICATES else ""
+        items.append(
+            responses.EdgeItem(
+                source=f"n{source}",
+                target=f"n{target}",
+                weight=round(sum(row.confidence * row.weight for row in rows), 6),
+                label=" / ".join(predicates[:LABEL_PREDICATES]) + more,
+                predicates=predicates,
+                relation_ids=[f"r{row.id}" for row in rows],
+                relation_count=len(rows),
+                evidence_count=sum(row.support for row in rows),
+                ended_at=max(ends[row.id] for row in rows) if all(row.id in ends for row in rows) else None,
+            )
+        )
+    return items
+
+
+def _relation_item(
+    record: EdgeRecord, names: Mapping[int, str], ended_at: float | None = None
+) -> responses.RelationItem:
+    """A relation with the names of its ends."""
+    subject, object_ = names.get(record.subject, ""), names.get(record.object, "")
+    return responses.RelationItem(
+        id=f"r{record.id}",
+        subject=subject,
+        subject_id=f"n{record.subject}",
+        predicate=record.predicate,
+        object=object_,
+        object_id=f"n{record.object}",
+        text=f"{subject} {record.predicate} {object_}",
+        confidence=record.confidence,
+        weight=record.weight,
+        origin=record.origin,
+        evidence_count=record.support,
+        created_at=record.created_at,
+        ended_at=ended_at,
     )

@@ -1,18 +1,24 @@
-"""What a kernel is given by whoever hosts it."""
+"""What a memory begins with: what its host gives it, its configuration, and the folder that this names."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
+from pathlib import Path
 
+from .. import config as configuration
 from ..clock import Clock, SystemClock
+from ..config import Config
+from ..errors import InvalidConfig
 from ..language.times import local_zone
+from ..location import data_folder as folder_of
 from ..models.host.embedder import EmbedFunction
 from ..models.registry import GivenChat
 
-__all__ = ["Surroundings"]
+__all__ = ["Surroundings", "data_folder", "first_config"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +36,27 @@ class Surroundings:
     def default(cls, embed: EmbedFunction | None = None, chat: GivenChat | None = None) -> Surroundings:
         """The process's own environment, clock and time zone."""
         return cls(os.environ, SystemClock(), local_zone(), embed, chat)
+
+
+def first_config(path: Path) -> tuple[Config, bytes | None]:
+    """The configuration, and the file as it was just before: whatever is written from then on is a change.
+
+    A missing file is written with the defaults. Raises InvalidConfig.
+    """
+    if not path.exists():
+        configuration.load(path, create=True)
+    seen = None
+    with contextlib.suppress(OSError):
+        seen = path.read_bytes()
+    return configuration.load(path), seen
+
+
+def data_folder(path: Path, config: Config) -> Path:
+    """The data directory; a relative one is below the folder that holds `config/`. Raises InvalidConfig."""
+    given = config.storage.data_dir
+    try:
+        return folder_of(path, given)
+    except (RuntimeError, ValueError, OSError) as exc:
+        text = f"storage.data_dir is {given!r}, which is no folder: {exc}"
+        problem = {"path": "storage.data_dir", "problem": text, "value": given}
+        raise InvalidConfig(f"{path}, {text}.", problems=[problem], file=str(path)) from exc

@@ -9,9 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..background.change_follower import ChangeFollower
+from ..background.change_follower import ChangeFollower, end_tasks
 from ..background.chat_budget import ChatMeter, MeteredChat
-from ..background.run_to_completion import end_tasks
 from ..config.model import Config
 from ..copies.backup_folder import BackupFolder
 from ..copies.backups import BackupService
@@ -19,14 +18,12 @@ from ..copies.portable import PortableService
 from ..copies.worker import CopyThread
 from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
-from ..episodes.query import EpisodeRetrievalService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
 from ..facts.service import FactService
+from ..forgetting.files import purge_again
 from ..forgetting.purge import PurgeService
-from ..forgetting.purge_copies import purge_again
-from ..forgetting.purge_worker import PurgeWorker
 from ..forgetting.service import DeletionService
 from ..graph.export import GraphExportService
 from ..graph.extraction import ExtractionService
@@ -34,12 +31,10 @@ from ..graph.suggestions import GraphSuggestionService
 from ..graph.view import GraphViewService
 from ..importing.manager import ImportTaskManager
 from ..indexes.maintenance import UpkeepService
-from ..ingest import summary_rows
 from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
-from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
 from ..profiles.query import ProfileReader
@@ -47,7 +42,6 @@ from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
 from ..runtime.environment_checks import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
-from ..runtime.health_metrics import HealthMetricsService
 from ..runtime.recovery_hint import RecoveryHint
 from ..runtime.stored_checks import (
     DatabaseCheck,
@@ -61,9 +55,9 @@ from ..runtime.stored_checks import (
 from ..runtime_status import RuntimeStatus
 from ..search.service import SearchService
 from ..store import changes as change_log
+from ..store.access import TimeZones
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows
-from ..store.time_zones import TimeZones
 from ..tuning.evaluation import Evaluator
 from ..tuning.profiles import RetrievalProfileService
 from ..tuning.service import TuningService
@@ -100,9 +94,7 @@ class SDKMemoryKernel:
         self.zones = TimeZones.configured(config.general, surroundings.zone)
         store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
         glosses = parts.glosses
-        self.vectors = Vectors(
-            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder, notice=parts.notice
-        )
+        self.vectors = Vectors(store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder)
         dense, embedding = self.vectors.dense, self.vectors.embedding
 
         # texts come in
@@ -139,7 +131,6 @@ class SDKMemoryKernel:
             right_of_way=store.right_of_way, glosses=glosses,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
-        self.episode_search = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
         self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
         self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)
@@ -151,7 +142,6 @@ class SDKMemoryKernel:
         self.feedback = FeedbackService(
             store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat
         )
-        self.evidence = EvidenceUndo(store, clock=clock, look_again=embedding.look_again)
         self.lifecycle = LifecycleService(
             store, settings=config.lifecycle, clock=clock, on_revived=embedding.look_again
         )
@@ -164,11 +154,10 @@ class SDKMemoryKernel:
         self.deletion = DeletionService(
             store, config=config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        purge_worker = PurgeWorker(
+        self.purges = PurgeService(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
             backups=BackupFolder(store.folder, config.backup.roots),
         )  # fmt: skip
-        self.purges = PurgeService(store, worker=purge_worker, clock=clock)
 
         # copies, tuning, and how it goes
         self.copies = CopyThread()
@@ -186,7 +175,6 @@ class SDKMemoryKernel:
             background=background, chat=chat,
         )  # fmt: skip
         self.audit = AuditService(store, settings=config.observability, clock=clock)
-        self.health_metrics = HealthMetricsService(store, backups=self.backups.folder, clock=clock)
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
@@ -204,7 +192,7 @@ class SDKMemoryKernel:
                 IndexCheck(store, self.indexes),
                 WorkCheck(store, clock),
                 ModelCheck(config, self.vectors, environ),
-                ChatCheck(self.chat, self.parts.chat_notice),
+                ChatCheck(self.chat, self.parts.chat.notice),
                 ConfigCheck(config, self.status, environ),
                 DiskCheck(store),
             ),
@@ -286,7 +274,8 @@ class SDKMemoryKernel:
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
         self.vectors.release()
-        self.parts.release_models()
+        self.parts.embedder.release()
+        self.parts.chat.release()
         self.vectors.close()
         self.purges.close()
         self.imports.close()
@@ -294,7 +283,8 @@ class SDKMemoryKernel:
         self._evaluator.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
-        self.parts.release_data()
+        self.parts.indexes.release()
+        self.parts.store.release()
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up.
@@ -316,7 +306,7 @@ class SDKMemoryKernel:
         """Counts, lag of every projection, and the state of the model."""
 
         known = asdict(self.chat.info) if self.chat else {}
-        chat = {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat_notice}
+        chat = {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat.notice}
 
         def read(db: Connection) -> dict[str, Any]:
             derived = {name: deriver.lag(db) for name, deriver in self.derivers.items()}
@@ -325,7 +315,7 @@ class SDKMemoryKernel:
                 "lag": self.indexes.lag(db) | derived,
                 "embedding": asdict(self.vectors.embedding.progress(db)),
                 "chat": chat | self.chat_meter.state(db),
-                "summaries_waiting": summary_rows.waiting_count(db),
+                "summaries_waiting": db.run("summary_waiting_count").fetchone()[0],
             }
 
         return await self.store.read(read)

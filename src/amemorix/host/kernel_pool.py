@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..background.ref_counts import Leases
 from ..config import Config
 from ..errors import Conflict, MemoryFault
 from ..runtime_status import RuntimeStatus, Takeover
@@ -31,7 +31,8 @@ class KernelPool:
     def __init__(self, surroundings: Surroundings, status: RuntimeStatus) -> None:
         self._surroundings = surroundings
         self._status = status
-        self._leases: Leases[SDKMemoryKernel] = Leases()
+        self._calls: Counter[SDKMemoryKernel] = Counter()
+        self._idle: dict[SDKMemoryKernel, asyncio.Event] = {}
         self._locks: dict[Path, DirectoryLock] = {}
         self._users: Counter[Path] = Counter()
         self._retiring: dict[SDKMemoryKernel, asyncio.Task[None]] = {}
@@ -51,17 +52,41 @@ class KernelPool:
             self._leave(folder)
             raise
 
-    def leased(self, kernel: SDKMemoryKernel) -> AbstractContextManager[SDKMemoryKernel]:
+    @contextmanager
+    def leased(self, kernel: SDKMemoryKernel) -> Generator[SDKMemoryKernel]:
         """The kernel, kept open until the block ends."""
-        return self._leases.taken(kernel)
+        self._calls[kernel] += 1
+        try:
+            yield kernel
+        finally:
+            self._call_ended(kernel)
 
-    async def drained(self, kernel: SDKMemoryKernel) -> None:
-        """Wait until its last call has ended, or too long has passed."""
-        await self._leases.drained(kernel, DRAIN_SECONDS)
-
-    def given_back(self, kernel: SDKMemoryKernel) -> AbstractContextManager[None]:
+    @contextmanager
+    def given_back(self, kernel: SDKMemoryKernel) -> Generator[None]:
         """Do not wait for the one call that asks, until the block ends."""
-        return self._leases.given_back(kernel)
+        self._call_ended(kernel)
+        try:
+            yield
+        finally:
+            self._calls[kernel] += 1
+
+    def _call_ended(self, kernel: SDKMemoryKernel) -> None:
+        self._calls[kernel] -= 1
+        if not self._calls[kernel]:
+            del self._calls[kernel]
+            if kernel in self._idle:
+                self._idle.pop(kernel).set()
+
+    async def drained(self, kernel: SDKMemoryKernel) -> bool:
+        """Wait until its last call has ended; False if one still goes on when too long has passed."""
+        if kernel in self._calls:
+            idle = self._idle.setdefault(kernel, asyncio.Event())
+            try:
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    await idle.wait()
+            except TimeoutError:
+                return False
+        return True
 
     async def exchanged(self, old: SDKMemoryKernel, takeover: Takeover) -> tuple[SDKMemoryKernel, MemoryFault | None]:
         """The kernel that answers after its rows were exchanged; with a fault, it is over the rows that were there before.
@@ -74,7 +99,7 @@ class KernelPool:
             await old.pause()
             await self.retired()
             try:
-                if not await self._leases.drained(old, DRAIN_SECONDS):
+                if not await self.drained(old):
                     told = f"Calls that are under way did not end within {DRAIN_SECONDS:g} s; try again later."
                     raise Conflict(told)
                 await asyncio.to_thread(takeover.ready)

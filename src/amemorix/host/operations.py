@@ -16,11 +16,10 @@ MODULES = {
     "ingest_messages": ("ingest.operations",),
     "ingest_summary": ("ingest.operations",),
     "ingest_text": ("ingest.operations",),
-    "memory_stats": ("runtime.stats",),
+    "memory_stats": ("runtime.operations",),
     "memory_source_admin": ("forgetting.source_operations",),
     "memory_runtime_admin": (
-        "runtime.operations", "copies.operations", "runtime.audit_operations",
-        "runtime.check_operations",
+        "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks",
     ),
     "get_person_profile": ("profiles.person_operations",),
     "memory_profile_admin": ("profiles.operations",),

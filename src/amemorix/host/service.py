@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .. import config as configuration
-from ..background.run_to_completion import end_tasks
+from ..background.change_follower import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
 from ..models.host.embedder import EmbedFunction
@@ -21,8 +21,7 @@ from ..models.registry import GivenChat
 from ..ops import Response, ScopedRequest, ScopedResponse, unknown_arguments
 from ..runtime.call_observer import observed
 from ..runtime_status import ReloadReport, RuntimeStatus, Takeover
-from .bootstrap_config import data_folder, first_config
-from .environment import Surroundings
+from .environment import Surroundings, data_folder, first_config
 from .kernel_pool import KernelPool
 from .operations import OPERATIONS
 from .permission import permitted, scope_remarks
@@ -307,8 +306,11 @@ class AMemorixHostService:
 
     async def health(self) -> tuple[dict[str, Any], RuntimeStatus, HealthMetrics]:
         """Counts and lags, reloads, and what an operator sets alarms on. Raises NotReady."""
+        from ..runtime.health_metrics import health_metrics
+
         with self._kernels.leased(self.kernel) as kernel:
-            return await kernel.statistics(), kernel.status, await kernel.health_metrics.read()
+            metrics = await health_metrics(kernel.store, kernel.backups.folder, kernel.surroundings.clock)
+            return await kernel.statistics(), kernel.status, metrics
 
     def staging(self) -> tuple[Staging, Imports]:
         """Where files that are to be imported are put, and their limits. Raises NotReady, and Conflict without imports."""

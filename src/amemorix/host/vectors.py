@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from ..background.shared_resources import Shared
 from ..clock import Clock
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
@@ -14,6 +13,7 @@ from ..indexes.vectors.embedding import EmbeddingService
 from ..indexes.vectors.serving import DenseLane, Serving
 from ..ports import Embedder
 from ..store.metadata_store import MetadataStore
+from .shared_parts import Shared
 
 __all__ = ["Vectors"]
 
@@ -31,13 +31,11 @@ class Vectors:
         indexes: Indexes,
         clock: Clock,
         model: Shared[Embedder | None],
-        notice: str,
     ) -> None:
         self._model = model
-        self._model_notice = notice
         self._retry_seconds = settings.retry_seconds
         self._borrowed: Shared[Embedder | None] | None = None
-        self.notice = notice
+        self.notice = model.notice
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
             store, settings=settings, indexes=indexes, dense=self.dense, clock=clock,
@@ -66,7 +64,7 @@ class Vectors:
     def _adopt(self, previous: Serving | None) -> None:
         try:
             self.embedding.adopt(self._model.part, previous)
-            self.notice = self._model_notice
+            self.notice = self._model.notice
         except ModelUnavailable as exc:
             self.dense.serve(previous)
             with_what = "with the vectors of the model before" if previous else "by words and structure"

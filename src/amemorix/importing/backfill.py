@@ -10,9 +10,9 @@ from ..clock import Clock
 from ..config.model import Config
 from ..ingest.service import new_paragraph
 from ..language.times import find_span
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.time_zones import TimeZones
 from . import rows as import_rows
 from .rows import ImportChunk, ImportFile, ImportTask
 from .work import ImportWork, Lease
@@ -63,15 +63,17 @@ class TemporalBackfill:
             lease.renew(db)
             dry, counts = bool(task.params.get("dry_run")), Counter[str]()
             for how, id_, start, end, terms in dated:
-                if dry or import_rows.date(db, id_, start, end, terms):
-                    counts[how] += 1
+                if not dry:
+                    if db.run("import_date", id=id_, start=start, end=end).fetchone() is None:
+                        continue  # it has a time by now, or is gone
+                    db.run("import_terms", id=id_, v=terms)
+                counts[how] += 1
             counts["left_undated"] = len(found) - counts.total()
             number, stop, now = import_rows.next_chunk(db, file.id), found[-1][0], self._clock.now()
-            chunk = ImportChunk(file.id, number, after, stop, "completed", len(found), +counts, (), now)
-            import_rows.put_chunk(db, chunk)
-            import_rows.add_progress(
-                db, file, position=stop, share=min((file.records + len(found)) / total, 1.0), records=len(found),
-                counts=counts, seconds=(time.monotonic() - started) * (1 + self._settings.idle_share),
+            import_rows.keep_chunk(
+                db, file, ImportChunk(file.id, number, after, stop, "completed", len(found), +counts, (), now),
+                position=stop, share=min((file.records + len(found)) / total, 1.0),
+                seconds=(time.monotonic() - started) * (1 + self._settings.idle_share),
             )  # fmt: skip
             return import_rows.file(db, file.id)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,9 +14,11 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
 from ..ingest.service import IngestService
+from ..store import tasks as task_rows
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.time_zones import TimeZones
+from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
 from .backfill import TemporalBackfill
 from .roots import STAGING, Places
@@ -46,6 +47,7 @@ class ImportTaskManager:
         self._clock = clock
         self.places = Places(store.folder, config.imports.roots)
         self.staging = Staging(self.places.staging)
+        self._tasks = TaskWorker(store, "import", clock=clock, lease=config.imports.lease_seconds)
         self._thread = ThreadPoolExecutor(1, "amemorix-import")
         self._work = ImportWork(
             store, config=config, clock=clock, zone=zones.general, ingest=ingest, places=self.places,
@@ -73,7 +75,7 @@ class ImportTaskManager:
         name({"files": [file.name for file in files]})
 
         def unit(db: Connection) -> int:
-            if db.run("import_open_count").fetchone()[0] >= most:
+            if task_rows.open_count(db, "import") >= most:
                 raise Conflict(
                     f"{most} imports wait or are under way (`imports.max_queue_size`): let one end, or cancel it.",
                     limit=most,
@@ -156,11 +158,11 @@ class ImportTaskManager:
 
     async def run(self) -> None:
         """Work for ever; ends when cancelled. What another run had begun is taken over."""
-        worker, idle = uuid.uuid4().hex, 0
+        idle = 0
         self._work.go_on()
         while True:
             try:
-                busy = self._enabled and await self._step(worker)
+                busy = self._enabled and await self._step()
             except asyncio.CancelledError:
                 raise
             except Exception:
@@ -175,34 +177,33 @@ class ImportTaskManager:
                     async with asyncio.timeout(self._settings.poll_interval_seconds):
                         await self._wake.wait()
 
-    async def _step(self, worker: str) -> bool:
-        """Work on the oldest task, to its end if nothing comes between; False if there is none."""
-        seconds, now = self._settings.lease_seconds, self._clock.now()
-        task = await self._store.write(lambda db: import_rows.claim(db, worker=worker, now=now, lease=seconds))
-        if task is None:
-            return False
-        self._current, self._store.importing = task.id, True
-        self._work.go_on()
-        try:
-            with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
-                await self._run_task(task, Lease(task.id, worker, seconds, self._clock))
-        except Ended:
-            await self._end_cancelled(task.id)
-        except asyncio.CancelledError:
-            raise
-        except Exception as exc:
-            log.exception("import i%d failed; retrying", task.id)
-            await self._note_failure(task, worker, exc)
-        finally:
-            self._current, self._store.importing = 0, False
-        return True
+    async def _step(self) -> bool:
+        """Work on the task that has waited longest, to its end if nothing comes between; False if there is none."""
+        async with self._tasks.batch() as claims:
+            for claim in claims:
+                task = await self._store.read(lambda db, claim=claim: import_rows.task(db, claim.key))
+                self._current, self._store.importing = task.id, True
+                self._work.go_on()
+                act = Act(
+                    "background", "import", task.requested_by, "memory", self._clock.now(), {"task_id": f"i{task.id}"}
+                )
+                try:
+                    with acting_as(act):
+                        await self._run_task(task, Lease(self._tasks, claim))
+                except Ended:
+                    await self._end_cancelled(claim)
+                except asyncio.CancelledError:
+                    raise
+                except Exception as exc:
+                    log.exception("import i%d failed; retrying", task.id)
+                    await self._note_failure(claim, f"{type(exc).__name__}: {exc}"[:500])
+                finally:
+                    self._current, self._store.importing = 0, False
+        return bool(claims)
 
     async def _run_task(self, task: ImportTask, lease: Lease) -> None:
-        now = self._clock.now()
-
         def begin(db: Connection) -> list[ImportFile]:
-            lease.renew(db)
-            db.run("import_run", id=task.id, worker=lease.worker, now=now)
+            lease.renew(db, progress=False)
             return [file for file in import_rows.files(db, [task.id]) if file.status not in AT_REST]
 
         files = await self._store.write(begin)
@@ -214,7 +215,6 @@ class ImportTaskManager:
             else:
                 await self._work.file(task, file, lease)
             _log_file(await self._store.read(lambda db, file=file: import_rows.file(db, file.id)))
-        now = self._clock.now()
 
         def end(db: Connection) -> tuple[str, list[ImportFile]]:
             lease.renew(db)
@@ -224,37 +224,36 @@ class ImportTaskManager:
             some = well or any(states.get("completed") for states in chunks)
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
-            import_rows.end(db, task.id, status, error=error, now=now)
+            if status == "failed":
+                db.run("import_files_given_up", task=task.id, error=error)
+            self._tasks.done(db, lease.claim, status, error=error)
             return status, well
 
         status, well = await self._store.write(end)
         log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
         await self._drop(well)
 
-    async def _end_cancelled(self, task: int) -> None:
+    async def _end_cancelled(self, claim: Claim) -> None:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
-        now = self._clock.now()
 
         def unit(db: Connection) -> list[ImportFile]:
-            if import_rows.task(db, task).status != "cancel_requested":
+            cancelled = import_rows.task(db, claim.key).status == "cancel_requested"
+            if not cancelled or not self._tasks.done(db, claim, "cancelled"):
                 return []
-            import_rows.end(db, task, "cancelled", now=now)
-            return import_rows.files(db, [task])
+            import_rows.cancel_rest(db, claim.key)
+            return import_rows.files(db, [claim.key])
 
         if files := await self._store.write(unit):
-            log.info("import i%d ends: cancelled", task)
+            log.info("import i%d ends: cancelled", claim.key)
         await self._drop(files)
 
-    async def _note_failure(self, task: ImportTask, worker: str, exc: Exception) -> None:
+    async def _note_failure(self, claim: Claim, error: str) -> None:
         """Try again after a pause that doubles; give up after the last try."""
-        now, error = self._clock.now(), f"{type(exc).__name__}: {exc}"[:500]
-        until = now + self._settings.retry_seconds * 2**task.attempts
 
         def unit(db: Connection) -> None:
-            values = {"id": task.id, "worker": worker, "until": until, "error": error, "now": now}
-            row = db.run("import_failed", **values).fetchone()
-            if row is not None and row[0] >= self._settings.max_attempts:
-                import_rows.end(db, task.id, "failed", error=error, now=now)
+            settings = self._settings
+            if not self._tasks.retry(db, claim, error, settings.retry_seconds, settings.max_attempts):
+                db.run("import_files_given_up", task=claim.key, error=error)
 
         await self._store.write(unit)
 

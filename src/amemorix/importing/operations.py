@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import Count, Name, RequiredName, TimeInput
-from ..ops import Operations, Request, Response
+from ..ops import NoArguments, Operations, Request, Response
 from ..store.ports import Connection
 from . import rows as import_rows
 from .manager import BACKFILL
@@ -33,10 +33,6 @@ MOST_CHUNKS = 500
 RowNumber = Annotated[int, Field(ge=0, le=LARGEST_OFFSET)]
 
 # what may be asked
-
-
-class Nothing(Request):
-    """No arguments."""
 
 
 class Where(Request):
@@ -207,7 +203,7 @@ class CreateBackfill(Request):
     requested_by: Name = ""
 
 
-class ListTasks(Request):
+class ListImports(Request):
     """Which tasks to list."""
 
     limit: Count = Field(50, ge=1, le=1000)
@@ -229,7 +225,7 @@ class Which(Request):
         return int(digits)
 
 
-class GetTask(Which):
+class GetImport(Which):
     """Which task to show."""
 
     include_chunks: bool = Field(False, description=f"With the first {MOST_CHUNKS} chunks of each file.")
@@ -340,7 +336,7 @@ class FileItem(BaseModel):
     chunk_list: list[ChunkItem] = Field(default_factory=list[ChunkItem])
 
 
-class TaskItem(BaseModel):
+class ImportItem(BaseModel):
     """An import; times in epoch seconds."""
 
     task_id: str = ""
@@ -368,7 +364,7 @@ class TaskItem(BaseModel):
 class Task(Response):
     """A task as it stands."""
 
-    task: TaskItem = Field(default_factory=TaskItem)
+    task: ImportItem = Field(default_factory=ImportItem)
 
 
 class Retried(Task):
@@ -380,7 +376,7 @@ class Retried(Task):
 class Tasks(Response):
     """Tasks, the newest first."""
 
-    items: list[TaskItem] = Field(default_factory=list)
+    items: list[ImportItem] = Field(default_factory=list)
     count: int = 0
     total: int = 0
 
@@ -399,7 +395,7 @@ class Chunks(Response):
 
 
 @ops.operation(COMPONENT, "settings", "get_settings", "get_guide")
-async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # noqa: ARG001
+async def settings(kernel: SDKMemoryKernel, request: NoArguments) -> Settings:  # noqa: ARG001
     """Show what can be imported, how, and within which limits."""
     created = [op for op in ops if (op.action or "").startswith("create_")]
     return Settings(
@@ -416,7 +412,7 @@ async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # no
 
 
 @ops.operation(COMPONENT, "path_aliases", "get_path_aliases")
-async def path_aliases(kernel: SDKMemoryKernel, request: Nothing) -> PathAliases:  # noqa: ARG001
+async def path_aliases(kernel: SDKMemoryKernel, request: NoArguments) -> PathAliases:  # noqa: ARG001
     """Name the folders that files may be imported from."""
     found = await asyncio.to_thread(kernel.imports.places.aliases)
     return PathAliases(aliases={name: str(path) for name, path in found.items()}, roots=kernel.imports.places.roots)
@@ -543,20 +539,21 @@ async def create_temporal_backfill(kernel: SDKMemoryKernel, request: CreateBackf
 
 
 @ops.operation(COMPONENT, "list")
-async def list_tasks(kernel: SDKMemoryKernel, request: ListTasks) -> Tasks:
+async def list_tasks(kernel: SDKMemoryKernel, request: ListImports) -> Tasks:
     """List imports with their progress."""
 
     def read(db: Connection) -> Tasks:
         status = request.status or None
         items = _items(db, import_rows.tasks(db, status=status, limit=request.limit, offset=request.offset))
-        total = db.run("import_task_count", status=status).fetchone()[0]
+        states = import_rows.states(db)
+        total = states[status] if status else sum(states.values())
         return Tasks(items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
 
 
 @ops.operation(COMPONENT, "get")
-async def get_task(kernel: SDKMemoryKernel, request: GetTask) -> Task:
+async def get_task(kernel: SDKMemoryKernel, request: GetImport) -> Task:
     """Show an import with its files."""
     return Task(task=await _shown(kernel, request.row(), request.include_chunks))
 
@@ -675,12 +672,12 @@ def _check_length(kernel: SDKMemoryKernel, field: str, content: str) -> None:
 # showing
 
 
-async def _shown(kernel: SDKMemoryKernel, task: int, chunks: bool = False) -> TaskItem:
+async def _shown(kernel: SDKMemoryKernel, task: int, chunks: bool = False) -> ImportItem:
     """A task as it stands. Raises NotFound."""
     return await kernel.store.read(lambda db: _items(db, [import_rows.task(db, task)], chunks)[0])
 
 
-def _items(db: Connection, tasks: Iterable[ImportTask], chunks: bool = False) -> list[TaskItem]:
+def _items(db: Connection, tasks: Iterable[ImportTask], chunks: bool = False) -> list[ImportItem]:
     """Tasks with their files, in their order."""
     tasks = list(tasks)
     ids = [task.id for task in tasks]
@@ -692,12 +689,12 @@ def _items(db: Connection, tasks: Iterable[ImportTask], chunks: bool = False) ->
 
 def _task_item(
     db: Connection, task: ImportTask, files: list[ImportFile], chunks: dict[int, dict[str, int]], with_chunks: bool
-) -> TaskItem:
+) -> ImportItem:
     total, records, seconds = sum(f.size for f in files), sum(f.records for f in files), sum(f.seconds for f in files)
     done = sum(f.size * (1.0 if f.status in ("completed", "skipped", "failed") else f.share) for f in files)
     share = 1.0 if task.status.startswith("completed") else done / total if total else 0.0
     left = seconds / share * (1 - share) if task.is_open and 0 < share < 1 and seconds else None
-    return TaskItem(
+    return ImportItem(
         task_id=f"i{task.id}", kind=task.kind, status=task.status, progress=round(share, 4), records=records,
         counts=dict(sum((f.counts for f in files), Counter[str]())), bytes_total=total, bytes_done=round(done),
         rate=round(records / seconds, 1) if seconds else 0.0, seconds_left=None if left is None else round(left, 1),

@@ -1,6 +1,6 @@
 -- name: import_task_insert
-insert into import_tasks (kind, params, status, parent, requested_by, created_at, updated_at)
-values (:kind, :params, 'queued', :parent, :requested_by, :now, :now) returning id;
+insert into import_tasks (kind, params, parent, requested_by) values (:kind, :params, :parent, :requested_by)
+returning id;
 
 -- name: import_file_insert
 insert into import_files (task, name, root, path, format, size, sha256, position, rest, status)
@@ -9,79 +9,29 @@ values (:task, :name, :root, :path, :format, :size, :sha256, :position, :rest, '
 -- name: import_chunk_queue
 insert into import_chunks (file, number, start, stop, status) values (:file, :number, :start, :stop, 'queued');
 
--- name: import_open_count
-select count(*) from import_tasks where status in ('queued', 'preparing', 'running', 'cancel_requested');
-
--- name: import_states
-select status, count(*) from import_tasks group by status;
-
--- name: import_claim
--- the oldest that is open; what another worker had begun is taken over
-update import_tasks set status = iif(status = 'queued', 'preparing', status), worker = :worker, leased_until = :until,
-                        started_at = coalesce(started_at, :now), updated_at = :now
-where id = (
-    select id from import_tasks
-    where status in ('queued', 'preparing', 'running', 'cancel_requested')
-      and (leased_until is null or leased_until <= :now or worker <> :worker)
-    order by id limit 1)
-returning id;
-
--- name: import_hold
--- the lease goes on; nothing if the task is no longer this worker's
-update import_tasks set leased_until = :until, updated_at = :now
-where id = :id and worker = :worker and status in ('preparing', 'running', 'cancel_requested')
-returning status;
-
--- name: import_run
-update import_tasks set status = 'running', updated_at = :now where id = :id and worker = :worker and status = 'preparing';
-
--- name: import_progressed
-update import_tasks set attempts = 0, error = '' where id = :id and attempts > 0;
-
--- name: import_failed
-update import_tasks set attempts = attempts + 1, leased_until = :until, error = :error, updated_at = :now
-where id = :id and worker = :worker returning attempts;
-
--- name: import_task_end
-update import_tasks set status = :status, error = :error, worker = '', leased_until = null, finished_at = :now,
-                        updated_at = :now
-where id = :id and status in ('queued', 'preparing', 'running', 'cancel_requested') returning id;
-
--- name: import_cancel
--- what waits is cancelled at once, what runs is asked to end
-update import_tasks set status = iif(status = 'queued', 'cancelled', 'cancel_requested'),
-                        finished_at = iif(status = 'queued', cast(:now as real), null), updated_at = :now
-where id = :id and status in ('queued', 'preparing', 'running') returning status;
-
 -- name: import_open_params
-select id, params from import_tasks where status in ('queued', 'preparing', 'running');
+select t.id, t.params from import_tasks t join tasks w on w.kind = 'import' and w.key = t.id
+where w.status in ('queued', 'preparing', 'running');
 
 -- name: import_telling
 -- imports at work after a moment that have told something in these paragraphs' sources
-select distinct t.id from import_tasks t join import_files f on f.task = t.id join import_sources s on s.file = f.id
-where t.status not in ('cancel_requested', 'cancelled') and (t.finished_at is null or t.finished_at > :since)
+select distinct t.id from import_tasks t join tasks w on w.kind = 'import' and w.key = t.id
+join import_files f on f.task = t.id join import_sources s on s.file = f.id
+where w.status not in ('cancel_requested', 'cancelled') and (w.finished_at is null or w.finished_at > :since)
   and s.source in (select source from paragraphs where id in (select value from json_each(:paragraphs)));
 
--- name: import_task
-select id, kind, params, status, parent, attempts, error, requested_by, created_at, started_at, finished_at, updated_at
-from import_tasks where id = :id;
-
 -- name: import_tasks
-select id, kind, params, status, parent, attempts, error, requested_by, created_at, started_at, finished_at, updated_at
-from import_tasks where :status is null or status = :status order by id desc limit :limit offset :offset;
-
--- name: import_task_count
-select count(*) from import_tasks where :status is null or status = :status;
+select t.id, t.kind, t.params, w.status, t.parent, w.error, t.requested_by, w.created_at, w.started_at, w.finished_at,
+       w.updated_at
+from import_tasks t join tasks w on w.kind = 'import' and w.key = t.id
+where (:id is null or t.id = :id) and (:status is null or w.status = :status)
+order by t.id desc limit :limit offset :offset;
 
 -- name: import_files
+-- one of them, or those of tasks
 select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
        notes
-from import_files where task in (select value from json_each(:tasks)) order by id;
-
--- name: import_file
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
-       notes
-from import_files where id = :id;
+from import_files where id = :id or task in (select value from json_each(:tasks)) order by id;
 
 -- name: import_file_begin
 update import_files set status = 'writing', format = :format, size = :size, sha256 = :sha256, options = :options
@@ -151,8 +101,8 @@ select exists (
            select 1 from import_sources s cross join external_memory_refs r on r.source = s.source
            where s.file = :file and r.deleted_at is not null)
     or exists (
-           select 1 from import_files f join import_tasks t on t.id = f.task
-           join delete_operations d on d.purged_at >= t.created_at where f.id = :file);
+           select 1 from import_files f join tasks w on w.kind = 'import' and w.key = f.task
+           join delete_operations d on d.purged_at >= w.created_at where f.id = :file);
 
 -- name: import_lacking
 -- how many of these ids the sources of a file do not hold
@@ -163,10 +113,10 @@ where not exists (
 
 -- name: import_staged
 -- staged files that are still wanted: by tasks that are open, and for a while by those that may be tried again
-select distinct f.path from import_files f join import_tasks t on t.id = f.task
+select distinct f.path from import_files f join tasks w on w.kind = 'import' and w.key = f.task
 where f.root = 'staging'
-  and (t.status in ('queued', 'preparing', 'running', 'cancel_requested')
-       or t.status in ('failed', 'completed_with_errors') and t.finished_at > :since
+  and (w.status in ('queued', 'preparing', 'running', 'cancel_requested')
+       or w.status in ('failed', 'completed_with_errors') and w.finished_at > :since
           and (f.status = 'failed' or exists (select 1 from import_chunks c where c.file = f.id and c.status = 'failed')));
 
 -- name: import_staged_used
@@ -187,39 +137,3 @@ returning id;
 
 -- name: import_terms
 update terms set v = :v where id = :id;
-
--- name: quoting_import_tasks
-select id, '', params from import_tasks where params <> '{}';
-
--- name: quoting_import_texts
--- what stands in a task that does not tell where it imports
-select id, error, json_object('columns', json_extract(params, '$.columns')) from import_tasks
-where error <> '' or json_type(params, '$.columns') is not null;
-
--- name: quoting_import_files
-select id, name || char(10) || path || char(10) || error from import_files;
-
--- name: quoting_import_chunks
-select json_array(file, number), '', errors from import_chunks where errors <> '[]';
-
--- name: scrub_import_tasks
--- one that is under way no longer knows what it was asked for, so it ends
-update import_tasks set params = '{}', error = '',
-    status = iif(status in ('queued', 'preparing', 'running'), 'cancel_requested', status)
-where id in (select value from json_each(:ids));
-
--- name: scrub_import_texts
-update import_tasks set error = '', params = json_remove(params, '$.columns') where id in (select value from json_each(:ids));
-
--- name: scrub_import_files
-update import_files set name = '', path = '', error = '', status = iif(status in ('queued', 'preparing', 'writing'), 'failed', status)
-where id in (select value from json_each(:ids));
-
--- name: scrub_import_chunks
-update import_chunks set errors = '[{"place": "", "reason": "erased"}]' where json_array(file, number) in (select value from json_each(:ids));
-
--- name: asked_import_tasks
-select id, requested_by from import_tasks where requested_by <> '';
-
--- name: unname_import_tasks
-update import_tasks set requested_by = '' where id in (select value from json_each(:ids));

@@ -1,13 +1,17 @@
-"""What a reader of foreign data hands to the import engine."""
+"""What a reader of foreign data is, what it hands to the import engine, and the lines of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
-__all__ = ["Bad", "Reader", "Record", "RecordKind"]
+from ..language.encoding import mark_length
+
+__all__ = ["LONGEST_LINE", "Bad", "Line", "Reader", "Record", "RecordKind", "read_lines"]
+
+LONGEST_LINE = 16 << 20
 
 RecordKind = Literal["text", "turn", "summary", "override", "alias"]
 """`text`, `summary`: arguments of `ingest_text`, `ingest_summary`; `turn`: a message of `ingest_messages` with its chat_id,
@@ -52,3 +56,27 @@ class Reader:
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         """All of them."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line with its number from 1 and the offset of the byte after it; `raw` is None if it is longer than any may be."""
+
+    number: int
+    after: int
+    raw: bytes | None
+
+
+def read_lines(file: IO[bytes], offset: int = 0, number: int = 0) -> Iterator[Line]:
+    """Every line of a file from an offset on, before which it has `number` lines; without a byte order mark."""
+    file.seek(offset)
+    while raw := file.readline(LONGEST_LINE + 1):
+        number += 1
+        offset += len(raw)
+        if len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
+            while raw and not raw.endswith(b"\n"):
+                raw = file.readline(LONGEST_LINE)
+                offset += len(raw)
+            yield Line(number, offset, None)
+            continue
+        yield Line(number, offset, raw[mark_length(raw) :] if number == 1 else raw)

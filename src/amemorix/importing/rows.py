@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NotFound
+from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
 
@@ -36,7 +37,6 @@ class ImportTask:
     params: dict[str, Any]
     status: str
     parent: int | None
-    attempts: int
     error: str
     requested_by: str
     created_at: float
@@ -116,8 +116,9 @@ def create(
     now: float,
 ) -> int:
     """A task that waits for its turn."""
-    values = {"kind": kind, "params": _json(params), "parent": parent, "requested_by": requested_by, "now": now}
+    values = {"kind": kind, "params": _json(params), "parent": parent, "requested_by": requested_by}
     task = db.run("import_task_insert", **values).fetchone()[0]
+    task_rows.enqueue(db, "import", task, due_at=now, now=now)
     for file in files:
         row = {"task": task, "name": file.name, "root": file.root, "path": file.path, "format": file.format,
                "size": file.size, "sha256": file.sha256, "position": file.position, "rest": int(file.rest)}  # fmt: skip
@@ -139,61 +140,47 @@ def telling(db: Connection, paragraphs: Iterable[int], since: float) -> list[int
 
 def states(db: Connection) -> dict[str, int]:
     """State -> tasks in it; every state is there."""
-    found = dict(db.run("import_states").fetchall())
-    return {state: found.get(state, 0) for state in STATES}
-
-
-def claim(db: Connection, *, worker: str, now: float, lease: float) -> ImportTask | None:
-    """Take the oldest open task for `lease` seconds."""
-    row = db.run("import_claim", worker=worker, now=now, until=now + lease).fetchone()
-    return None if row is None else task(db, row[0])
-
-
-def end(db: Connection, task: int, status: str, *, error: str = "", now: float) -> None:
-    """The task is at its end; what was not read of a cancelled one never is, of a failed one it can be tried again."""
-    if status == "cancelled":
-        _cancel_rest(db, task)
-    if status == "failed":
-        db.run("import_files_given_up", task=task, error=error)
-    db.run("import_task_end", id=task, status=status, error=error, now=now)
+    found = task_rows.counts(db, "import")
+    return {state: found[state] for state in STATES}
 
 
 def cancel(db: Connection, task: int, now: float) -> str | None:
     """Cancel what waits, ask what runs to end; the new state, None if it cannot be cancelled."""
-    row = db.run("import_cancel", id=task, now=now).fetchone()
-    if row is None:
-        return None
-    if row[0] == "cancelled":
-        _cancel_rest(db, task)
-    return row[0]
+    status = task_rows.cancel(db, "import", task, now=now)
+    if status == "cancelled":
+        cancel_rest(db, task)
+    return status
 
 
-def _cancel_rest(db: Connection, task: int) -> None:
+def cancel_rest(db: Connection, task: int) -> None:
+    """What was not read never is."""
     db.run("import_files_cancelled", task=task)
     db.run("import_chunks_cancelled", task=task)
 
 
 def task(db: Connection, id_: int) -> ImportTask:
     """The task of this row. Raises NotFound."""
-    row = db.run("import_task", id=id_).fetchone()
-    if row is None:
-        raise NotFound(f"task_id: there is no import i{id_}.", field="task_id")
-    return _task(row)
+    if found := tasks(db, id_=id_):
+        return found[0]
+    raise NotFound(f"task_id: there is no import i{id_}.", field="task_id")
 
 
-def tasks(db: Connection, *, status: str | None, limit: int, offset: int) -> list[ImportTask]:
+def tasks(
+    db: Connection, *, id_: int | None = None, status: str | None = None, limit: int = 1, offset: int = 0
+) -> list[ImportTask]:
     """Tasks, the newest first."""
-    return [_task(row) for row in db.run("import_tasks", status=status, limit=limit, offset=offset)]
+    rows = db.run("import_tasks", id=id_, status=status, limit=limit, offset=offset)
+    return [ImportTask(row, kind, json.loads(params), *rest) for row, kind, params, *rest in rows]
 
 
 def files(db: Connection, tasks: Iterable[int]) -> list[ImportFile]:
     """The files of the tasks, in their order."""
-    return [_file(row) for row in db.run("import_files", tasks=array(tasks))]
+    return [_file(row) for row in db.run("import_files", id=None, tasks=array(tasks))]
 
 
 def file(db: Connection, id_: int) -> ImportFile:
     """The file of this row, which a task has."""
-    return _file(db.run("import_file", id=id_).fetchone())
+    return _file(db.run("import_files", id=id_, tasks=array(())).fetchone())
 
 
 def add_progress(
@@ -213,7 +200,6 @@ def add_progress(
         "counts": _json(file.counts + Counter(counts)), "notes": _json(file.notes + Counter(notes)), "seconds": seconds,
     }  # fmt: skip
     db.run("import_file_told", **values)
-    db.run("import_progressed", id=file.task)
 
 
 def file_end(db: Connection, file: int, status: str, error: str = "") -> None:
@@ -227,17 +213,7 @@ def known(db: Connection, file: ImportFile, now: float) -> ImportFile | None:
     row = db.run("import_known", **values).fetchone()
     if row is None or db.run("import_sources_lost", file=row[0], now=now).fetchone():
         return None
-    return _file(db.run("import_file", id=row[0]).fetchone())
-
-
-def may_lack(db: Connection, file: int) -> bool:
-    """Whether something may be gone of what the file has told."""
-    return bool(db.run("import_may_lack", file=file).fetchone()[0])
-
-
-def lacking(db: Connection, file: int, ids: Iterable[str]) -> int:
-    """How many of these texts the sources of the file do not hold any more."""
-    return db.run("import_lacking", file=file, ids=json.dumps(list(ids))).fetchone()[0]
+    return _file(db.run("import_files", id=row[0], tasks=array(())).fetchone())
 
 
 def staged(db: Connection, since: float) -> set[str]:
@@ -245,8 +221,11 @@ def staged(db: Connection, since: float) -> set[str]:
     return {row[0] for row in db.run("import_staged", since=since)}
 
 
-def put_chunk(db: Connection, chunk: ImportChunk) -> None:
-    """Write what became of a chunk."""
+def keep_chunk(
+    db: Connection, file: ImportFile, chunk: ImportChunk, *, position: int, share: float, seconds: float,
+    notes: Mapping[str, int] | None = None,
+) -> None:  # fmt: skip
+    """Write what became of a chunk, and how far the file is with it."""
     values = {
         "file": chunk.file, "number": chunk.number, "start": chunk.start, "stop": chunk.stop,
         "status": chunk.status, "records": chunk.records, "counts": _json(chunk.counts),
@@ -254,6 +233,9 @@ def put_chunk(db: Connection, chunk: ImportChunk) -> None:
         "now": chunk.done_at,
     }  # fmt: skip
     db.run("import_chunk_put", **values)
+    add_progress(
+        db, file, position=position, share=share, records=chunk.records, counts=chunk.counts, notes=notes, seconds=seconds,
+    )  # fmt: skip
 
 
 def chunks(
@@ -277,21 +259,8 @@ def next_chunk(db: Connection, file: int) -> int:
     return db.run("import_chunk_last", file=file).fetchone()[0] + 1
 
 
-def date(db: Connection, paragraph: int, start: float, end: float, terms: bytes) -> bool:
-    """Give a paragraph a time and the words that find it by its day; False if it has one already or is gone."""
-    if db.run("import_date", id=paragraph, start=start, end=end).fetchone() is None:
-        return False
-    db.run("import_terms", id=paragraph, v=terms)
-    return True
-
-
 def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value), ensure_ascii=False)
-
-
-def _task(row: Sequence[Any]) -> ImportTask:
-    id_, kind, params, *rest = row
-    return ImportTask(id_, kind, json.loads(params), *rest)
 
 
 def _file(row: Sequence[Any]) -> ImportFile:

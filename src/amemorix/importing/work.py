@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TypeVar
 
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import run_to_completion
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
@@ -20,6 +20,8 @@ from ..ingest.operations import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
+from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
 from .roots import Places
 from .rows import ImportChunk, ImportFile, ImportTask, Problem
@@ -40,19 +42,14 @@ class Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who works on a task, and how long without a sign."""
+    """A task that is held."""
 
-    task: int
-    worker: str
-    seconds: float
-    clock: Clock
+    tasks: TaskWorker
+    claim: Claim
 
-    def renew(self, db: Connection) -> None:
-        """Go on with it. Raises Ended if the task is cancelled or another's."""
-        now = self.clock.now()
-        values = {"id": self.task, "worker": self.worker, "now": now, "until": now + self.seconds}
-        row = db.run("import_hold", **values).fetchone()
-        if row is None or row[0] == "cancel_requested":
+    def renew(self, db: Connection, *, progress: bool = True) -> None:
+        """Go on with it, now that something of it is stored. Raises Ended if the task is cancelled or another's."""
+        if self.tasks.hold(db, self.claim, progress=progress) in (None, "cancel_requested"):
             raise Ended
 
 
@@ -95,7 +92,7 @@ class ImportWork:
     async def off(self, work: Callable[[], T]) -> T:
         """On the thread of imports; a cancellation waits for it. Raises Ended if it was told to stop."""
         try:
-            return await to_its_end(self._thread, work, when_cancelled=self.stop)
+            return await run_to_completion(self._thread, work, when_cancelled=self.stop)
         except Stopped as exc:
             raise Ended from exc
 
@@ -133,7 +130,7 @@ class ImportWork:
         """Note what the file is; False if the same was imported before, of which its row then says what is still there."""
 
         def begin(db: Connection) -> ImportFile | None:
-            lease.renew(db)
+            lease.renew(db, progress=False)
             about = {"format": source.format, "size": source.size, "sha256": source.sha256, "options": source.options}
             db.run("import_file_begin", id=file.id, **about)
             now = import_rows.file(db, file.id)
@@ -145,7 +142,7 @@ class ImportWork:
         if known is None:
             return True
         there, gone = sum(known.counts[one] for one in ("stored", "existing", "revised")), 0
-        if await self._store.read(lambda db: import_rows.may_lack(db, known.id)):
+        if await self._store.read(lambda db: db.run("import_may_lack", file=known.id).fetchone()[0]):
             gone = await self._count_gone(task, known, source, lease)
         error = f"The same file was imported before, as i{known.task}."
         if gone:
@@ -167,9 +164,11 @@ class ImportWork:
         while not last:
             started = time.monotonic()
             chunk = await self.off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
-            told = [text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what]
-            gone += await self._store.read(lambda db, told=told: import_rows.lacking(db, known.id, told))
-            await self._store.write(lease.renew)
+            ids = array(text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what)
+            gone += await self._store.read(
+                lambda db, ids=ids: db.run("import_lacking", file=known.id, ids=ids).fetchone()[0]
+            )
+            await self._store.write(lambda db: lease.renew(db, progress=False))
             at, last = chunk.stop, chunk.last
             await self._rest(started)
         return max(gone - known.counts["filtered"], 0)
@@ -229,11 +228,10 @@ class ImportWork:
                 file, number, chunk.start, chunk.stop, "failed" if failed else "completed", chunk.records, +counts,
                 (*problems, *([Problem("", f"and {more} more")] if more > 0 else ())), now,
             )  # fmt: skip
-            import_rows.put_chunk(db, row)
             until = time.monotonic()
-            import_rows.add_progress(
-                db, import_rows.file(db, file), position=position, share=chunk.share, records=chunk.records,
-                counts=counts, notes={} if failed else chunk.notes, seconds=until - since,
+            import_rows.keep_chunk(
+                db, import_rows.file(db, file), row, position=position, share=chunk.share,
+                seconds=until - since, notes={} if failed else chunk.notes,
             )  # fmt: skip
             return until
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from ..background.change_follower import ChangeFollower
+from ..background.change_follower import ChangeFollower, run_forever
 from ..config.model import Advanced
-from ..errors import MemoryFault, StorageFailure
+from ..errors import StorageFailure
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from .projections import Indexes
 
-__all__ = ["AUTO_SAVE", "UpkeepService"]
+__all__ = ["UpkeepService"]
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 FOLLOW_SECONDS = 0.25
 AUTO_SAVE = "auto_save"
 PRUNE_AT = 50_000
@@ -49,19 +47,15 @@ class UpkeepService:
 
     async def run(self) -> None:
         """Follow and save for ever; ends when cancelled."""
-        while True:
-            await asyncio.sleep(FOLLOW_SECONDS)
-            try:
-                await self.follow()
-                waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
-                if waited and await self.auto_save():
-                    await self.save()
-            except asyncio.CancelledError:
-                raise
-            except MemoryFault as exc:
-                log.warning("index maintenance failed, retrying: %s", exc)
-            except Exception:
-                log.exception("index maintenance failed, retrying")
+
+        async def step() -> bool:
+            await self.follow()
+            waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
+            if waited and await self.auto_save():
+                await self.save()
+            return False
+
+        await run_forever(step, what="index maintenance", pause=FOLLOW_SECONDS, idle_share=0.0)
 
     async def follow(self) -> None:
         """Take up what has changed."""
@@ -72,11 +66,23 @@ class UpkeepService:
 
         Raises StorageFailure if a file cannot be written.
         """
+
+        def prunable(db: Connection) -> tuple[int, int]:
+            """(the last change that nobody needs any more, where the log begins)"""
+            snapshots = min((p.saved or 0 for p in self._indexes if p.keeps_snapshot), default=0)
+            return min([snapshots, *(deriver.cursor(db) for deriver in self._derivers)]), change_log.bounds(db)[0]
+
         async with self._saving:
             await self.follow()
-            saved = await self._do(self._write)
+            try:
+                saved = await self._do(self._indexes.save)
+            except OSError as exc:
+                path = str(exc.filename or self._store.folder)
+                raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
             self._saved_at = time.monotonic()
-            await self._prune()
+            upto, floor = await self._store.read(prunable)
+            if upto - floor >= PRUNE_AT:
+                await self._store.write(lambda db: change_log.prune(db, upto))
             return saved
 
     async def auto_save(self) -> bool:
@@ -87,22 +93,6 @@ class UpkeepService:
     async def set_auto_save(self, enabled: bool) -> None:
         """Switch it on or off; kept in the store, so that it outlives a restart."""
         await self._store.write(lambda db: change_log.put(db, AUTO_SAVE, "on" if enabled else "off"))
-
-    def _write(self) -> list[str]:
-        try:
-            return self._indexes.save()
-        except OSError as exc:
-            path = str(exc.filename or self._store.folder)
-            raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
-
-    async def _prune(self) -> None:
-        def safe(db: Connection) -> tuple[int, int]:
-            read = min(deriver.cursor(db) for deriver in self._derivers)
-            return min(self._indexes.safe_to_prune(), read), change_log.bounds(db)[0]
-
-        upto, floor = await self._store.read(safe)
-        if upto - floor >= PRUNE_AT:
-            await self._store.write(lambda db: change_log.prune(db, upto))
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._background, work)

@@ -11,7 +11,7 @@ from ..language.normalise import fold, normalise_name
 from ..language.person_names import COMMON_WORDS, respelled, untitled
 from ..lazy_regex import lazy_regex
 
-__all__ = ["NameDirectory", "Named", "PersonRow"]
+__all__ = ["NameDirectory", "PersonRow"]
 
 LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
 """Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""
@@ -181,12 +181,10 @@ class NameDirectory:
         for i, first in enumerate(words):
             for last in words[i : i + LONGEST_LATIN]:
                 raw = text[first.start() : last.end()]
-                stop = last.end()
                 if raw[-2:].lower() in ("'s", "’s"):
-                    raw, stop = raw[:-2], stop
-                persons = self._named(raw, chats, single=last is first)
-                if persons:
-                    yield first.start(), stop, persons
+                    raw = raw[:-2]
+                if persons := self._named(raw, chats, single=last is first):
+                    yield first.start(), last.end(), persons
 
     def _named(self, raw: str, chats: Collection[int] | None, *, single: bool) -> frozenset[int]:
         name = normalise_name(raw)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lazy_regex import lazy_regex
-from ..store.private_files import make_private
+from ..store.private_files import make_private, sync_folder
 
 __all__ = ["Pointer", "begin", "discard", "process_mark", "publish", "read_pointer", "sweep", "verified_folder"]
 
@@ -96,8 +96,12 @@ def begin(home: Path) -> Path:
 def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database_id: str) -> None:
     """Make the folder the current snapshot: data first, the pointer last; then what it replaces is removed."""
     replaced = read_pointer(home)
-    files = {path.name: _seal(path) for path in sorted(folder.iterdir())}
-    _sync_folder(folder)
+    files: dict[str, tuple[int, int]] = {}
+    for path in sorted(folder.iterdir()):
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+        files[path.name] = path.stat().st_size, _checksum(path)
+    sync_folder(folder)
     pointer = Pointer(folder.name, cursor, fingerprint, database_id, files)
     draft = home / f"{POINTER}.{folder.name}"
     with draft.open("w", encoding="utf-8") as file:
@@ -105,8 +109,17 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, home / POINTER)
-    _sync_folder(home)
-    _sweep(home, folder.name, replaced.folder if replaced else "")
+    sync_folder(home)
+    # What was replaced goes, and what other processes left; this one may be writing another snapshot just now.
+    ours = f"snapshot-{process_mark()}-"
+    for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:
+        name = path.name.removeprefix(f"{POINTER}.")
+        if name == folder.name or (name.startswith(ours) and (replaced is None or name != replaced.folder)):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def sweep(home: Path) -> None:
@@ -117,27 +130,8 @@ def sweep(home: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep(home: Path, current: str, replaced: str) -> None:
-    """Remove the snapshot that was replaced and what other processes left; this one may be writing another just now."""
-    ours = f"snapshot-{process_mark()}-"
-    for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:
-        name = path.name.removeprefix(f"{POINTER}.")
-        if name == current or (name.startswith(ours) and name != replaced):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
 def _seal_of(fields: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
-
-
-def _seal(path: Path) -> tuple[int, int]:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-    return path.stat().st_size, _checksum(path)
 
 
 def _checksum(path: Path) -> int:
@@ -146,13 +140,3 @@ def _checksum(path: Path) -> int:
         while block := file.read(BLOCK):
             crc = zlib.crc32(block, crc)
     return crc
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # pragma: no cover - folders cannot be opened there
-        return
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -291,7 +291,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    return _one(await kernel.ingest.text(request))
+    return _one(request.external_id, await kernel.ingest.store(request))
 
 
 @ops.operation("ingest_summary", effect="write")
@@ -299,13 +299,11 @@ async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> Ing
     """Store the summary of a stretch of chat, or have one written in the background; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    if clean_text(request.text):
-        return _one(await kernel.ingest.summary(request))
-    kept = not kernel.summaries.writes
-    outcome = await kernel.ingest.request_summary(request, kept=kept)
-    if outcome.filtered:
-        return _skipped(request.external_id)
-    reason = ("kept_messages" if kept else "") if outcome.waits else "nothing_new"
+    writes = kernel.summaries.writes
+    outcome = await kernel.ingest.store(request, summarised=writes)
+    if clean_text(request.text) or outcome.filtered:
+        return _one(request.external_id, outcome)
+    reason = ("" if writes else "kept_messages") if outcome.waits else "nothing_new"
     return _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
 
 
@@ -314,7 +312,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     """Store chat turns in one transaction; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return MessagesResult(reason=DISABLED)
-    outcome = await kernel.ingest.messages(request)
+    outcome = await kernel.ingest.store(request)
     if outcome.filtered:
         return MessagesResult(skipped_ids=list(outcome.external_ids), reason="chat_filtered")
     results = [
@@ -333,9 +331,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     )
 
 
-def _one(outcome: Outcome) -> IngestResult:
-    """The first text gives its name to the call."""
-    external_id = outcome.external_ids[0]
+def _one(external_id: str, outcome: Outcome) -> IngestResult:
     if outcome.filtered:
         return _skipped(external_id)
     found = _result(external_id, outcome)
@@ -351,12 +347,13 @@ def _skipped(external_id: str, reason: str = "chat_filtered") -> IngestResult:
 
 def _result(external_id: str, outcome: Outcome) -> IngestResult:
     written = [one for one in outcome.stored if one is not None and one.status != "existing"]
+    written.sort(key=lambda one: one.external_id != external_id)  # the call's own text comes before its messages
     new = {one.external_id for one in written}
     return IngestResult(
         external_id=external_id,
         stored_ids=[paragraph_key(p) for one in written for p in one.paragraphs],
         relation_ids=[f"r{r}" for one in written for r in one.relations],
         superseded_ids=[paragraph_key(p) for one in written for p in one.superseded],
-        skipped_ids=[key for key in outcome.external_ids if key not in new],
+        skipped_ids=sorted((key for key in outcome.external_ids if key not in new), key=lambda key: key != external_id),
         warnings=[warning for one in written for warning in one.warnings],
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from ..clock import Clock
 from ..config.model import Config
@@ -17,18 +18,16 @@ from ..language.chunking import chunks, detect
 from ..language.normalise import clean_text, content_hash, is_mostly_cjk, normalise_name, pack_terms, read_flags, tokens
 from ..language.passages import KnowledgeType
 from ..language.times import date_words, read_event, read_expiry
-from ..store.access import Access, Caller, chat_key, restricts
+from ..store.access import Access, Caller, TimeZones, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewParagraph, NewText, Person, Relation, SessionRule, Stored
-from ..store.time_zones import TimeZones
-from . import summary_rows
-from .operations import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
+from .operations import EntityInput, IngestMessages, IngestSummary, IngestText, Message
 from .relations import Origin, RelationWriteService
 
-__all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs"]
+__all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs", "summary_source"]
 
-T = TypeVar("T")
+Arrival = IngestText | IngestSummary | IngestMessages
 INLINE_CHARS = 8_000
 """Less text than this is analysed where the call runs; more goes to a thread, so that the event loop never waits."""
 
@@ -70,115 +69,79 @@ class IngestService:
         self._clock = clock
         self._zones = zones
 
-    async def text(self, request: IngestText) -> Outcome:
-        """Store a text under its external id. Raises InvalidRequest naming the field."""
-        chat, now, ids = _chat_of(request), self._clock.now(), (request.external_id,)
-        if await self._refused(chat, request.respect_filter):
-            return Outcome(True, (), ids)
-        new = await self._analysed(len(request.text), lambda: self._document(request, chat, now))
-        return Outcome(False, await self._store.write(lambda db: (self.write(db, new, now),)), ids)
+    async def store(self, request: Arrival, *, summarised: bool = False) -> Outcome:
+        """Store what a call brings, in one transaction; a turn without text is passed over.
 
-    async def summary(self, request: IngestSummary) -> Outcome:
-        """Store a chat's summary under its external id, and the messages after it if there are any.
-
-        Raises InvalidRequest naming the field.
+        A summary without text is a wish: that one be written of all that the chat holds; if nobody is `summarised`, its
+        messages stand for themselves. Raises InvalidRequest naming the field.
         """
-        chat, now, ids = _chat_of(request), self._clock.now(), _turn_ids(request)
-        if await self._refused(chat, request.respect_filter):
-            return Outcome(True, (), (request.external_id,))
-        new = await self._analysed(len(request.text), lambda: self._document(request, chat, now))
-        turns = await self._new_turns(request, chat, ids, now)
-
-        def unit(db: Connection) -> tuple[Stored | None, ...]:
-            said = self._write_turns(db, turns, now)  # first: whoever speaks in them is known by name to the summary
-            return self.write(db, new, now), *said
-
-        return Outcome(False, await self._store.write(unit), (request.external_id, *ids))
-
-    async def messages(self, request: IngestMessages) -> Outcome:
-        """Store chat turns in one transaction; a turn without text is passed over."""
         chat, now = _chat_of(request), self._clock.now()
-        ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
-        if await self._refused(chat, request.respect_filter):
+        wished = isinstance(request, IngestSummary) and not clean_text(request.text)
+        ids = _ids_of(request)[: -1 if wished else None]
+        filtered = request.respect_filter and chat is not None and restricts(self._config.filter)
+        if filtered and not await self._store.read(lambda db: chat is None or self.serves(db, chat)):
             return Outcome(True, (), ids)
-        new = await self._new_turns(request, chat, ids, now)
-        return Outcome(False, await self._store.write(lambda db: self._write_turns(db, new, now)), ids)
-
-    async def request_summary(self, request: IngestSummary, *, kept: bool) -> Outcome:
-        """Store the messages, and in the same transaction the wish that all the chat holds be summarised.
-
-        If `kept`, no summary will be written: the messages stand for themselves. Raises InvalidRequest naming the field.
-        """
-        chat, now = ChatKey(request.chat_id, request.group_id, request.user_id), self._clock.now()
-        ids = _turn_ids(request)
-        if await self._refused(chat, request.respect_filter):
-            return Outcome(True, (), ids)
-        new = await self._new_turns(request, chat, ids, now)
+        messages = [] if isinstance(request, IngestText) else request.messages
+        size, most = sum(len(message.text) for message in messages), self._config.ingest
+        if len(messages) > most.max_messages:
+            raise InvalidRequest(
+                f"messages: {len(messages)} in one call, at most {most.max_messages} (`ingest.max_messages`).",
+                field="messages", limit=most.max_messages,
+            )  # fmt: skip
+        if size > most.max_call_chars:
+            raise InvalidRequest(
+                f"messages: {size} characters in one call, at most {most.max_call_chars} (`ingest.max_call_chars`): make "
+                "several calls of them.",
+                field="messages", limit=most.max_call_chars,
+            )  # fmt: skip
+        size += 0 if isinstance(request, IngestMessages) else len(request.text)
+        prepare = partial(self._texts, request, chat, ids, now)
+        texts = prepare() if size <= INLINE_CHARS else await asyncio.to_thread(prepare)
 
         def unit(db: Connection) -> Outcome:
-            stored = self._write_turns(db, new, now)
-            row = self._store.names.chat_row(db, chat.chat_id)
-            waits = None if row is None else summary_rows.want(db, row, now)
-            if row is None or waits is None:
+            stored = tuple(None if text is None else self.write(db, text, now) for text in texts)
+            row = self._store.names.chat_row(db, chat.chat_id) if wished and chat else None
+            last = None if row is None else db.run("summary_last_message", chat=row).fetchone()
+            if wished and (row is None or last is None):
                 raise InvalidRequest(
-                    f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.",
+                    f"messages: the memory holds none of {request.chat_id!r} to summarise; hand them over.",
                     field="messages",
                 )
-            if kept and waits:
-                summary_rows.keep(db, row, now)
+            waits = False
+            if row is not None and last is not None:
+                waits = bool(db.run("summary_want", chat=row, wanted=last[0], now=now).fetchone()[0])
+                if waits and not summarised:
+                    db.run("summary_keep", chat=row, now=now)  # the messages stand for themselves
             return Outcome(False, stored, ids, waits)
 
         return await self._store.write(unit)
 
     # preparing
 
-    def prepared(self, request: IngestText | IngestSummary | IngestMessages, now: float) -> list[NewText]:
+    def prepared(self, request: Arrival, now: float) -> list[NewText]:
         """What the call would store, ready to be written; a message without text is left out, every other needs an id.
 
         It runs on any thread. Raises InvalidRequest naming the field.
         """
-        chat = _chat_of(request)
+        return [text for text in self._texts(request, _chat_of(request), _ids_of(request), now) if text]
+
+    def _texts(self, request: Arrival, chat: ChatKey | None, ids: Sequence[str], now: float) -> list[NewText | None]:
+        """One for each of the ids."""
         if isinstance(request, IngestText):
             return [self._document(request, chat, now)]
         if isinstance(request, IngestMessages):
-            said = self._turns(request, chat, [message.external_id for message in request.messages], now)
-            return [turn for turn in said if turn]
-        said = self._turns(_as_turns(request), chat, _turn_ids(request), now) if request.messages else []
-        return [*(turn for turn in said if turn), self._document(request, chat, now)]
-
-    async def _new_turns(
-        self, request: IngestMessages | IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
-    ) -> Sequence[NewText | None]:
-        if not request.messages:
-            return ()
-        most, most_chars = self._config.ingest.max_messages, self._config.ingest.max_call_chars
-        if len(request.messages) > most:
-            raise InvalidRequest(
-                f"messages: {len(request.messages)} in one call, at most {most} (`ingest.max_messages`).",
-                field="messages", limit=most,
-            )  # fmt: skip
-        size = sum(len(message.text) for message in request.messages)
-        if size > most_chars:
-            raise InvalidRequest(
-                f"messages: {size} characters in one call, at most {most_chars} (`ingest.max_call_chars`): make several calls of them.",
-                field="messages", limit=most_chars,
-            )  # fmt: skip
-        turns = request if isinstance(request, IngestMessages) else _as_turns(request)
-        return await self._analysed(size, lambda: self._turns(turns, chat, ids, now))
-
-    async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
-        return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
-
-    async def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
-        if not respect_filter or chat is None or not restricts(self._config.filter):
-            return False
-        return not await self._store.read(lambda db: self.serves(db, chat))
+            return self._turns(request, chat, ids, now)
+        shared = ("chat_id", "group_id", "user_id", "expires_at", "ttl_seconds", "messages")
+        said = {name: getattr(request, name) for name in shared}
+        # turns come first: whoever speaks in them is known by name to the summary
+        turns = self._turns(IngestMessages.model_validate(said), chat, ids, now) if request.messages else []
+        return [*turns, *([self._document(request, chat, now)] if len(ids) > len(request.messages) else [])]
 
     def _document(self, request: IngestText | IngestSummary, chat: ChatKey | None, now: float) -> NewText:
         zone = self._zones.of(chat.chat_id if chat else "")
         given = request if isinstance(request, IngestText) else None
         source_type = given.source_type if given else "chat_summary"
-        source = given.source if given else summary_rows.source_of(request.chat_id)
+        source = given.source if given else summary_source(request.chat_id)
         one_time = given is not None and given.time_start is None
         start, end = read_event(
             ("timestamp" if one_time else "time_start", "time_end"),
@@ -187,9 +150,17 @@ class IngestService:
         expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
         text = self._text("text", request.text)
         knowledge = "" if given is None else detect(text) if given.knowledge_type == "auto" else given.knowledge_type
-        about = [key for key in request.person_ids if key]
-        persons = {key: Person(key, key, about=True) for key in about}
+        persons = {key: Person(key, key, about=True) for key in request.person_ids}
         persons |= {name: Person(name, name, by_name=True) for name in request.participants if name not in persons}
+        called = given.person_aliases.items() if given else ()
+        aliases = [(Person(key, key), alias) for key, names in called for alias in names]
+
+        def named(name: str) -> Entity:
+            return Entity(name, normalise_name(name))
+
+        def aliases_of(i: int, entity: EntityInput) -> tuple[Alias, ...]:
+            return tuple(Alias(a, normalise_name(a), f"entities.{i}.aliases.{j}") for j, a in enumerate(entity.aliases))
+
         return NewText(
             source=source or (f"{source_type}:{chat.chat_id}" if chat else source_type),
             source_type=source_type,
@@ -204,11 +175,17 @@ class IngestService:
             event_end=end,
             expires_at=expires_at,
             persons=tuple(persons.values()),
-            aliases=_aliases(given.person_aliases) if given else (),
+            aliases=tuple(aliases),
             tags=json.dumps(request.tags, ensure_ascii=False),
             metadata=self._metadata("metadata", request.metadata),
-            entities=_entities(given.entities) if given else (),
-            relations=_relations(given.relations) if given else (),
+            entities=tuple(
+                Entity(entity.name, normalise_name(entity.name), entity.type, aliases_of(i, entity))
+                for i, entity in enumerate(given.entities if given else ())
+            ),
+            relations=tuple(
+                Relation(named(r.subject), r.predicate, named(r.object), r.confidence)
+                for r in (given.relations if given else ())
+            ),
         )
 
     def _turns(
@@ -246,7 +223,7 @@ class IngestService:
                 session=rule,
             )
 
-        return [turn(m, f"messages.{i}", id_) for i, (m, id_) in enumerate(zip(request.messages, ids, strict=True))]
+        return [turn(m, f"messages.{i}", id_) for i, (m, id_) in enumerate(zip(request.messages, ids, strict=False))]
 
     def _text(self, field: str, raw: str) -> str:
         text, limit = clean_text(raw), self._config.ingest.max_text_chars
@@ -289,22 +266,25 @@ class IngestService:
         self._relations.support(db, written, stored.paragraphs)
         return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
 
-    def _write_turns(self, db: Connection, turns: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
-        return tuple(None if turn is None else self.write(db, turn, now) for turn in turns)
+
+def summary_source(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
 
 
-def _chat_of(request: IngestText | IngestSummary | IngestMessages) -> ChatKey | None:
+def _chat_of(request: Arrival) -> ChatKey | None:
     return chat_key(request.chat_id, request.group_id, request.user_id)
 
 
-def _as_turns(request: IngestSummary) -> IngestMessages:
-    names = ("chat_id", "group_id", "user_id", "expires_at", "ttl_seconds", "messages")
-    return IngestMessages.model_validate({name: getattr(request, name) for name in names})
-
-
-def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
-    """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
-    return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
+def _ids_of(request: Arrival) -> tuple[str, ...]:
+    """External ids of the turns and of the text, which comes last; made up where a turn has none."""
+    if isinstance(request, IngestText):
+        return (request.external_id,)
+    if isinstance(request, IngestMessages):
+        return tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
+    # of the call's own, so that a repeat is known
+    turns = (m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
+    return (*turns, request.external_id)
 
 
 def _speaker(message: Message, user_id: str) -> Person | None:
@@ -312,29 +292,3 @@ def _speaker(message: Message, user_id: str) -> Person | None:
         return Person(user_id, user_id)
     key = message.person_id or message.speaker
     return Person(key, message.speaker or key) if key else None
-
-
-def _aliases(given: Mapping[str, Sequence[str]]) -> tuple[tuple[Person, str], ...]:
-    return tuple((Person(key, key), alias) for key, names in given.items() for alias in names)
-
-
-def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
-    return tuple(
-        Entity(
-            e.name,
-            normalise_name(e.name),
-            e.type,
-            tuple(Alias(a, normalise_name(a), f"entities.{i}.aliases.{j}") for j, a in enumerate(e.aliases)),
-        )
-        for i, e in enumerate(inputs)
-    )
-
-
-def _relations(inputs: Iterable[RelationInput]) -> tuple[Relation, ...]:
-    return tuple(
-        Relation(
-            Entity(r.subject, normalise_name(r.subject)), r.predicate, Entity(r.object, normalise_name(r.object)),
-            r.confidence,
-        )
-        for r in inputs
-    )  # fmt: skip

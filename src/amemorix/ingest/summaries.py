@@ -15,15 +15,14 @@ from ..errors import ChatUnavailable
 from ..ids import paragraph_key
 from ..language.normalise import content_hash, normalise_name
 from ..ports import ChatModel
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import Entity, NewText, Person, Relation
+from ..store.queries import array
+from ..store.records import ChatKey, Entity, NewText, Person, Relation
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.time_zones import TimeZones
-from . import summary_rows
-from .service import IngestService, new_paragraphs
+from .service import IngestService, new_paragraphs, summary_source
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
-from .summary_rows import SaidInChat, Waiting
 
 __all__ = ["SummaryService"]
 
@@ -33,6 +32,27 @@ CONTEXT = 2
 LONGEST_PAUSE = 86_400.0
 """Seconds that an endpoint's wish is heard."""
 SPEAKER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A chat whose messages after paragraph `upto`, up to `wanted`, are to be summarised."""
+
+    row: int
+    chat: ChatKey
+    upto: int
+    wanted: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaidInChat:
+    """A paragraph of a message; `message` is the same for all paragraphs of one."""
+
+    id: int
+    message: int
+    content: str
+    at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +181,17 @@ class SummaryService:
 
     def _window(self, db: Connection) -> _Window | None:
         now = self._clock.now()
-        waiting = summary_rows.next_due(db, now, self._busy)
-        if waiting is None:
+        due = db.run("summary_next", now=now, busy=array(self._busy)).fetchone()
+        if due is None:
             return None
+        waiting = Waiting(due[0], ChatKey(*due[1:4]), *due[4:])
         if self._chat is None:
             return _Window(waiting, waiting.wanted, (), (), (), ())
         messages: list[SaidInChat] = []
         chars, met = 0, set[int]()
-        for one in summary_rows.messages(db, waiting, now, self._settings.window_messages * 2):
+        values = {"chat": waiting.row, "upto": waiting.upto, "wanted": waiting.wanted, "now": now}
+        for row in db.run("summary_messages", **values, limit=self._settings.window_messages * 2):
+            one = SaidInChat(*row)
             chars += len(one.content)
             met.add(one.message)
             if messages and (chars > self._settings.window_chars or len(met) > self._settings.window_messages):
@@ -183,7 +206,8 @@ class SummaryService:
             for one in sorted(messages, key=lambda one: (one.at or 0.0, one.id))
         ]
         persons = {p.person_id: Person(p.person_id, p.name) for p in speakers.values() if p}
-        before = summary_rows.recent(db, waiting.row, CONTEXT)
+        recent = db.run("summary_recent", chat=waiting.row, limit=CONTEXT).fetchall()
+        before = [content for (content,) in reversed(recent)]
         return _Window(waiting, messages[-1].id, messages, lines, tuple(persons.values()), before)
 
     # writing
@@ -194,7 +218,7 @@ class SummaryService:
         first, last = paragraph_key(window.messages[0].id), paragraph_key(window.messages[-1].id)
         messages = len({one.message for one in window.messages})
         return NewText(
-            source=summary_rows.source_of(window.waiting.chat.chat_id),
+            source=summary_source(window.waiting.chat.chat_id),
             source_type="chat_summary",
             kind="summary",
             external_id=f"messages:{first}-{last}",
@@ -215,12 +239,13 @@ class SummaryService:
 
     async def _advance(self, window: _Window, text: NewText | None) -> None:
         """Move the cursor and store the summary; neither if the window has changed since it was read."""
-        now = self._clock.now()
+        now, waiting, ids = self._clock.now(), window.waiting, [one.id for one in window.messages]
 
         def unit(db: Connection) -> None:
-            if text is not None and not summary_rows.still_there(db, [one.id for one in window.messages]):
+            if text is not None and db.run("summary_still_there", ids=array(ids)).fetchone()[0] < len(ids):
                 return
-            if summary_rows.advance(db, window.waiting, window.upto, now) and text is not None:
+            moved = db.run("summary_advance", chat=waiting.row, was=waiting.upto, upto=window.upto, now=now).fetchone()
+            if moved is not None and text is not None:
                 self._ingest.write(db, text, now, "model")
 
         with acting_as(Act("background", "summary", "", "memory", now)):
@@ -238,9 +263,8 @@ class SummaryService:
         pause = min(settings.retry_seconds * 2 ** max(attempts - 1, 0), settings.retry_max_seconds)
         pause = max(pause, min(exc.details.get("retry_after") or 0.0, LONGEST_PAUSE))
         now = self._clock.now()
-        await self._store.write(
-            lambda db: summary_rows.postpone(db, waiting, attempts=attempts, due_at=now + pause, now=now)
-        )
+        values = {"chat": waiting.row, "was": waiting.upto, "attempts": attempts, "due_at": now + pause, "now": now}
+        await self._store.write(lambda db: db.run("summary_postpone", **values))
 
 
 def _entity(name: str) -> Entity:

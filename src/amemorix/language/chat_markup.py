@@ -49,8 +49,13 @@ def spoken(text: str, *, said: bool = True) -> str:
     In a text that nobody said, such as a transcript, lines that name their speaker stay.
     """
     text = _STAMP.sub("", uncoded(text))
-    own = "\n".join(_own_lines(text, said=said))
-    return _QUOTED.sub(lambda found: GAP if _SELF.search(found[1]) else found[0], own)
+    own: list[str] = []
+    for line in text.split("\n"):
+        if said and _REST.match(line):
+            break
+        if not _PASSED_ON.match(line) and not (said and _is_pasted(line)):
+            own.append(line)
+    return _QUOTED.sub(lambda found: GAP if _SELF.search(found[1]) else found[0], "\n".join(own))
 
 
 def uncoded(text: str) -> str:
@@ -60,16 +65,6 @@ def uncoded(text: str) -> str:
 
 def _decoded(found: re.Match[str]) -> str:
     return " " if (found["kind"] or "").lower() in _DECORATION else GAP
-
-
-def _own_lines(text: str, *, said: bool) -> list[str]:
-    kept: list[str] = []
-    for line in text.split("\n"):
-        if said and _REST.match(line):
-            break
-        if not _PASSED_ON.match(line) and not (said and _is_pasted(line)):
-            kept.append(line)
-    return kept
 
 
 def _is_pasted(line: str) -> bool:

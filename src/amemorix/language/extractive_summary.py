@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..lazy_regex import lazy_regex
 from .normalise import tokens
@@ -29,16 +29,22 @@ KEYWORD, LENGTH_AT_REST = 2.0, 30
 
 
 def keywords(texts: Sequence[str], count: int = 8) -> list[str]:
-    """The words that the texts keep coming back to, the most frequent first."""
-    latin = Counter(word for text in texts for word in _latin_words(text))
+    """The words that the texts keep coming back to, the most frequent first.
+
+    None is part of another one, holds it, or only straddles its end.
+    """
+    latin = Counter[str]()
+    for text in texts:
+        words = (match.group().lower().removesuffix("'s") for match in _LATIN.finditer(text.replace("’", "'")))
+        latin.update(word for word in words if not is_talk(word))
     found = {word: float(n) for word, n in latin.items()} | _han_words(texts)
-    ranked = heapq.nsmallest(count * LOOKED_AT, found, key=lambda word: (-found[word], word))
-    return _without_overlap(ranked, count)
-
-
-def _latin_words(text: str) -> list[str]:
-    words = (match.group().lower().removesuffix("'s") for match in _LATIN.finditer(text.replace("’", "'")))
-    return [word for word in words if not is_talk(word)]
+    kept: list[str] = []
+    for word in heapq.nsmallest(count * LOOKED_AT, found, key=lambda word: (-found[word], word)):
+        if len(kept) == count:
+            break
+        if not any(_overlap(word, other) for other in kept):
+            kept.append(word)
+    return kept
 
 
 def _han_words(texts: Sequence[str]) -> dict[str, float]:
@@ -83,17 +89,6 @@ def _is_joined(before: tuple[str, str], word: tuple[str, str]) -> bool:
     )
 
 
-def _without_overlap(ranked: Sequence[str], count: int) -> list[str]:
-    """The first `count`, without what is part of a word already taken, holds one, or only straddles its end."""
-    kept: list[str] = []
-    for word in ranked:
-        if len(kept) == count:
-            break
-        if not any(_overlap(word, other) for other in kept):
-            kept.append(word)
-    return kept
-
-
 def _overlap(one: str, other: str) -> bool:
     if one in other or other in one:
         return True
@@ -117,32 +112,22 @@ def summarise(lines: Sequence[tuple[str, str]], words: Sequence[str]) -> str:
     short = [_line(*line) for line in lines]
     if sum(map(len, short)) <= SUMMARY_CHARS:
         return "\n".join(short)
-    said = [frozenset(tokens(text[:LINE_CHARS])) for _, text in lines]
-    chosen = sorted(_cover(said, [len(line) for line in short], _weights(said, words)))
-    return "\n".join(short[i] for i in chosen)
-
-
-def _weights(said: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
-    """What each word is worth: 1, more if others say it too, more again if it is part of a keyword."""
-    counts = Counter(word for line in said for word in line if not is_talk(word))
-    key = set(tokens(" ".join(words)))
-    return {word: (1 + math.log(n)) * (KEYWORD if word in key else 1.0) for word, n in counts.items()}
-
-
-def _cover(said: Sequence[frozenset[str]], lengths: Sequence[int], weights: Mapping[str, float]) -> list[int]:
-    """Places of the lines chosen one after the other, each for what it adds by its length."""
-    left, room = {i: set(line) & weights.keys() for i, line in enumerate(said)}, SUMMARY_CHARS
-    chosen: list[int] = []
+    left = {i: set(tokens(text[:LINE_CHARS])) for i, (_, text) in enumerate(lines)}
+    counts = Counter(word for line in left.values() for word in line if not is_talk(word))
+    key, room, chosen = set(tokens(" ".join(words))), SUMMARY_CHARS, list[int]()
+    weights = {word: (1 + math.log(n)) * (KEYWORD if word in key else 1.0) for word, n in counts.items()}
+    left = {i: line & weights.keys() for i, line in left.items()}
     while left:
-        best = max(left, key=lambda i: (sum(map(weights.__getitem__, left[i])) / (LENGTH_AT_REST + lengths[i]), -i))
+        worth = {i: sum(map(weights.__getitem__, line)) / (LENGTH_AT_REST + len(short[i])) for i, line in left.items()}
+        best = min(left, key=lambda i, worth=worth: (-worth[i], i))
         told = left.pop(best)
         if not told:
             break
-        if lengths[best] <= room:
+        if len(short[best]) <= room:
             chosen.append(best)
-            room -= lengths[best] + 1
-            left = {i: words - told for i, words in left.items() if lengths[i] <= room}
-    return chosen
+            room -= len(short[best]) + 1
+            left = {i: line - told for i, line in left.items() if len(short[i]) <= room}
+    return "\n".join(short[i] for i in sorted(chosen))
 
 
 def _line(speaker: str, text: str) -> str:

@@ -96,7 +96,7 @@ class Maintained(Response):
     )
 
 
-class StatusRequest(ChatRequest):
+class LifecycleStatusRequest(ChatRequest):
     """Which memories; without a target those that use or a hand has touched last."""
 
     target: Target | None = Field(None, description="An id or a text, as in the other actions.")
@@ -138,7 +138,7 @@ class LifecycleConfig(BaseModel):
     access_cooldown_minutes: float = 0.0
 
 
-class Status(ScopedResponse):
+class LifecycleStatus(ScopedResponse):
     """How memories stand."""
 
     items: list[StatusItem] = Field(default_factory=list)
@@ -187,7 +187,7 @@ class RoundReport(Response):
 
 
 @ops.operation("memory_v5_admin", "status")
-async def status(kernel: SDKMemoryKernel, request: StatusRequest) -> Status:
+async def status(kernel: SDKMemoryKernel, request: LifecycleStatusRequest) -> LifecycleStatus:
     """Tell how much is left of memories, and what will become of them."""
     now, settings = kernel.surroundings.clock.now(), kernel.lifecycle.settings
     if request.target is None:
@@ -207,7 +207,7 @@ async def status(kernel: SDKMemoryKernel, request: StatusRequest) -> Status:
         access_cooldown_minutes=settings.access_cooldown_minutes,
     )  # fmt: skip
     items = [_status_item(kernel, memory, now) for memory in wanted]
-    return Status(items=items, count=len(items), config=config, last_maintenance_at=await kernel.decay.last())
+    return LifecycleStatus(items=items, count=len(items), config=config, last_maintenance_at=await kernel.decay.last())
 
 
 @ops.operation("maintain_memory", "recycle_bin")

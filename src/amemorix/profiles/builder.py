@@ -15,17 +15,14 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
-from ..store.rows import relation_validity
 from ..store.rows import relations as relation_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.persons import PersonNames
 from ..store.tasks import NO_PARAGRAPH
-from . import material as profile_material
 from . import rows as profile_rows
-from .items import ProfileItem, dump, gathered, load, render
-from .material import SPEAKER, FactOf, Line
+from .items import ProfileItem, dump, gathered, load
 from .retractions import endings, has_ended, outlived
-from .rows import SnapshotDraft
+from .rows import SPEAKER, FactOf, Line
 from .rules import TOPIC_LINES, Others, covers, fact_item, relation_item, statements, topic_item
 
 __all__ = ["EVERYTHING", "ProfileDeriver", "ProfileDraft", "living"]
@@ -51,18 +48,10 @@ class ProfileDraft:
         """Whether a model may find more in it: the rules found sentences that no model has read, or it is the first."""
         return not self.before or any(item.basis in ("said", "told") for item in self.items)
 
-    def snapshot(self) -> SnapshotDraft | None:
-        """The draft as a row; None if it says what the newest snapshot says."""
-        content = dump(self.items)
-        if content == self.before:
-            return None
-        return SnapshotDraft(
-            scope=self.scope,
-            text=render(self.name, self.items),
-            content=content,
-            confidence=round(max((item.confidence for item in self.items), default=0.0), 3),
-            evidence=tuple(dict.fromkeys(row for item in self.items for row in item.evidence)),
-        )
+    @property
+    def content(self) -> str:
+        """As it is stored; the same as `before` if there is nothing new in it."""
+        return dump(self.items)
 
 
 class ProfileDeriver:
@@ -128,7 +117,7 @@ class _PersonReading:
             return []
 
         def bound(row: int) -> list[Line]:
-            return profile_material.lines(self._db, row, since, scopes, limit, self._now)
+            return profile_rows.lines(self._db, row, since, scopes, limit, self._now)
 
         found = {line.id: line for line in bound(self._person.row)}
         for one in self._namesakes:
@@ -136,7 +125,7 @@ class _PersonReading:
                 if one.is_meant(self._person, line.chat):
                     found.setdefault(line.id, line)
         entities = self._entities({call.chat for call in self._person.called})
-        for line in profile_material.told(self._db, entities, since, scopes, limit // 10 + 1, self._now):
+        for line in profile_rows.told(self._db, entities, since, scopes, limit // 10 + 1, self._now):
             if self._own_names((line.chat,)):
                 found.setdefault(line.id, line)
         return [found[row] for row in sorted(found, reverse=True)]
@@ -146,7 +135,7 @@ class _PersonReading:
         self._store.right_of_way.give_way()
         lines = [line for line in read if line.scope == scope and line.alive]
         known = self._living(load(before) if before else [], scope)
-        facts = _settled(profile_material.facts(self._db, self.rows, scope, FACTS, self._now))
+        facts = _settled(profile_rows.facts(self._db, self.rows, scope, FACTS, self._now))
         stated = self._still_meant(scope, known)
         for line in lines:
             names = self._person.within((line.chat,)) or [self._person.person_id]
@@ -189,8 +178,8 @@ class _PersonReading:
     def _related(self, scope: int, lines: Sequence[Line]) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities({scope, *(line.chat for line in lines)})
-        found = profile_material.relations(self._db, entities, scope, RELATIONS, self._now)
-        over = relation_validity.of(self._db, [one.id for one in found], (scope,), self._now)
+        found = profile_rows.relations(self._db, entities, scope, RELATIONS, self._now)
+        over = relation_rows.ended(self._db, [one.id for one in found], (scope,), self._now)
         relations = [one for one in found if one.id not in over]
         times = {line.id: line.at for line in lines}
         rows = paragraph_rows.full(self._db, [one.paragraph for one in relations if one.paragraph not in times])
@@ -241,7 +230,7 @@ def living(db: Connection, items: Sequence[ProfileItem], scopes: Sequence[int] |
     rows = np.array(sorted({row for item in items for row in item.evidence}), np.int64)
     seen = set(paragraph_rows.gate(db, rows, scopes, now).ids.tolist())
     relations = relation_rows.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
-    relations -= relation_validity.of(db, relations, scopes, now).keys()
+    relations -= relation_rows.ended(db, relations, scopes, now).keys()
     told = array({i.ref for i in items if i.basis == "fact"})
     facts = {row[0] for row in db.run("profile_facts_alive", ids=told, now=now)}
     standing = [item for item in items if _stands(item, seen, relations, facts)]

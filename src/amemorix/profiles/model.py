@@ -54,22 +54,19 @@ async def improved(chat: ChatModel, draft: ProfileDraft, each: int) -> ProfileDr
     """
     if not draft.texts:
         return draft
-    answer = await chat.answer(TASK, SYSTEM, _question(draft), schema=SCHEMA)
+    known = [
+        {"section": item.section, "statement": item.statement, "evidence": [f"p{row}" for row in item.evidence]}
+        for item in draft.items
+        if item.basis != "topic"
+    ]
+    lines = {f"p{row}": text[:LONGEST_TEXT] for row, text in sorted(draft.texts.items())}
+    question = json.dumps({"person": draft.name, "known": known, "lines": lines}, ensure_ascii=False)
+    answer = await chat.answer(TASK, SYSTEM, question, schema=SCHEMA)
     told = list(_cited(answer, draft))
     if not told:
         return draft
     structured = [item for item in draft.items if item.basis in ("fact", "relation", "topic")]
     return replace(draft, items=tuple(gathered([*told, *structured], each)))
-
-
-def _question(draft: ProfileDraft) -> str:
-    known = [
-        {"section": item.section, "statement": item.statement, "evidence": [f"p{row}" for row in item.evidence]}
-        for item in draft.items
-        if item.basis not in ("recent", "topic")
-    ]
-    lines = {f"p{row}": text[:LONGEST_TEXT] for row, text in sorted(draft.texts.items())}
-    return json.dumps({"person": draft.name, "known": known, "lines": lines}, ensure_ascii=False)
 
 
 def _cited(answer: Mapping[str, Any], draft: ProfileDraft) -> Iterator[ProfileItem]:

@@ -12,13 +12,14 @@ from ..fields import Count, Name, RequiredName
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
+from ..store import operations as operation_rows
 from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
 from .builder import living
-from .evidence import EvidenceItem, evidence_of, retract
+from .evidence import ProfileEvidence, Retraction, evidence_of, give_back, retract
 from .items import load, render
 from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 
@@ -56,7 +57,7 @@ class WholeProfile(PersonProfile):
     items: list[Statement] = Field(
         default_factory=list, description="What is derived, with its evidence, also where an override is shown."
     )
-    evidence: list[EvidenceItem] = Field(
+    evidence: list[ProfileEvidence] = Field(
         default_factory=list, description="Of what is derived, also where an override is shown."
     )
     auto_summary: str = Field(default="", description="What is derived, also where an override is shown.")
@@ -73,7 +74,7 @@ class EvidenceList(Response):
 
     person_id: str = ""
     person_name: str = ""
-    evidence: list[EvidenceItem] = Field(default_factory=list)
+    evidence: list[ProfileEvidence] = Field(default_factory=list)
     count: int = 0
 
 
@@ -216,7 +217,7 @@ class Aliases(Response):
     aliases: list[str] = Field(default_factory=list)
 
 
-class AskStatus(Request):
+class ProfileStatusRequest(Request):
     """Which tasks to list."""
 
     status: Literal["", "pending", "processing", "completed", "failed"] = Field(
@@ -226,7 +227,7 @@ class AskStatus(Request):
     offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
 
-class TaskItem(BaseModel):
+class ProfileTask(BaseModel):
     """The deriving of one profile."""
 
     person_id: str
@@ -237,7 +238,7 @@ class TaskItem(BaseModel):
     updated_at: float
 
 
-class Status(Response):
+class ProfileStatus(Response):
     """How the deriving of profiles stands."""
 
     enabled: bool = True
@@ -247,16 +248,16 @@ class Status(Response):
     processing: int = 0
     completed: int = 0
     failed: int = 0
-    tasks: list[TaskItem] = Field(default_factory=list)
+    tasks: list[ProfileTask] = Field(default_factory=list)
 
 
-class ProcessPending(Request):
+class ProcessProfiles(Request):
     """How much to derive."""
 
     limit: Count = Field(20, ge=1, le=1000, description="Most profiles.")
 
 
-class Processed(Response):
+class ProfilesProcessed(Response):
     """What was derived."""
 
     processed: int = 0
@@ -319,8 +320,16 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
     """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
-    refresh = kernel.profiles.enqueue if request.refresh else None
-    back = await kernel.evidence.undo(request.operation_id, refresh=refresh)
+
+    def unit(db: Connection) -> tuple[Retraction, int | None]:
+        back = give_back(db, request.operation_id, kernel.surroundings.clock.now())
+        if request.refresh:
+            kernel.profiles.enqueue(db, back.person)
+        return back, operation_rows.lower_watermarks(db, back.paragraphs)
+
+    back, unembedded = await kernel.store.write(unit)
+    if unembedded is not None:
+        kernel.vectors.embedding.look_again(unembedded)
     profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
     return GivenBack(
         restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],
@@ -338,8 +347,8 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
         folded = normalise_name(request.keyword) or keyword
         rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
         items: list[ProfileEntry] = []
-        for row in rows:
-            profile = kernel.profile_reader.of_row(db, row.row)
+        for row, updated_at in rows:
+            profile = kernel.profile_reader.of_row(db, row)
             items.append(
                 ProfileEntry(
                     person_id=profile.known.person_id,
@@ -348,7 +357,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
                     summary=profile.override.text if profile.override else profile.text,
                     has_manual_override=profile.override is not None,
                     version=profile.version,
-                    updated_at=row.updated_at,
+                    updated_at=updated_at,
                 )
             )
         return Profiles(items=items, count=len(items), total=total)
@@ -383,7 +392,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        rows, total = profile_rows.history(db, row, None, request.limit, request.offset)
+        rows, total = profile_rows.history(db, row, request.limit, request.offset)
         known, now = kernel.profile_reader.known(db, row), kernel.surroundings.clock.now()
         items: list[Snapshot] = []
         for one in rows:
@@ -447,19 +456,21 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
 
 
 @ops.operation("memory_profile_admin", "status")
-async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
+async def status(kernel: SDKMemoryKernel, request: ProfileStatusRequest) -> ProfileStatus:
     """Tell how the deriving of profiles stands."""
 
-    def read(db: Connection) -> Status:
+    def read(db: Connection) -> ProfileStatus:
         found = task_rows.listed(
             db, "profile", status=request.status or None, limit=request.limit, offset=request.offset
         )
         tasks = [
-            TaskItem.model_validate({**asdict(task), "person_id": kernel.profile_reader.known(db, task.key).person_id})
+            ProfileTask.model_validate(
+                {**asdict(task), "person_id": kernel.profile_reader.known(db, task.key).person_id}
+            )
             for task in found
         ]
         settings, counts = kernel.config.profile, task_rows.counts(db, "profile")
-        return Status(
+        return ProfileStatus(
             enabled=settings.enabled,
             by_chat_model=settings.use_chat_model and kernel.chat is not None,
             lag=kernel.profiles.lag(db),
@@ -474,11 +485,11 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
 
 
 @ops.operation("memory_profile_admin", "process_pending", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessProfiles) -> ProfilesProcessed:
     """Derive the profiles that wait, now."""
     done, failed = await kernel.profiles.process(request.limit)
     remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "profile"))
-    return Processed(processed=done, failed=failed, remaining=remaining)
+    return ProfilesProcessed(processed=done, failed=failed, remaining=remaining)
 
 
 @ops.operation("memory_profile_admin", "refresh", effect="write")

@@ -13,7 +13,7 @@ from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
 from ..store.access import Caller
 from ..store.ports import Connection
-from .evidence import EvidenceItem, evidence_of
+from .evidence import ProfileEvidence, evidence_of
 from .items import ProfileItem, score
 from .query import Profile
 
@@ -27,7 +27,7 @@ TRAITS = 16
 _LINES = lazy_regex(r"[\n。；;]+|(?<=[.!?])\s+")
 
 
-class GetProfile(AskingRequest):
+class GetPersonProfile(AskingRequest):
     """Whose profile, for whom."""
 
     person_id: RequiredName = Field(description="Id of the person, or a name or alias by which the chat knows them.")
@@ -63,7 +63,7 @@ class PersonProfile(ScopedResponse):
     items: list[Statement] = Field(
         default_factory=list, description="The statements with their evidence; none beside an override."
     )
-    evidence: list[EvidenceItem] = Field(default_factory=list, description="None beside an override.")
+    evidence: list[ProfileEvidence] = Field(default_factory=list, description="None beside an override.")
     profile_source: str = Field(default="auto_snapshot", description="`auto_snapshot` or `manual_override`.")
     has_manual_override: bool = False
     version: int = 0
@@ -76,7 +76,7 @@ class PersonProfile(ScopedResponse):
 
 
 @ops.operation("get_person_profile")
-async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> PersonProfile:
+async def get_person_profile(kernel: SDKMemoryKernel, request: GetPersonProfile) -> PersonProfile:
     """Tell what is known of a person, with the evidence, as far as the asking chat may see it; asks no model."""
     if not kernel.config.plugin.enabled:
         return PersonProfile(person_id=request.person_id, disabled=True)
@@ -89,7 +89,7 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     return await kernel.store.read(read)
 
 
-def profile_answer(profile: Profile, evidence: list[EvidenceItem], *, behind: bool = False) -> PersonProfile:
+def profile_answer(profile: Profile, evidence: list[ProfileEvidence], *, behind: bool = False) -> PersonProfile:
     """A profile as it is answered; with `behind` also what an override stands in the place of."""
     override = profile.override
     hidden = override is not None and not behind

@@ -54,7 +54,7 @@ select exists (select 1 from (select id from changes where seq > :cursor and kin
                where pp.person in (select value from json_each(:persons)));
 
 -- name: profile_tasks_open
-select exists (select 1 from derive_tasks where kind = 'profile' and key in (select value from json_each(:persons))
+select exists (select 1 from tasks where kind = 'profile' and key in (select value from json_each(:persons))
                and status in ('pending', 'processing', 'failed'));
 
 -- name: profile_all_persons
@@ -161,12 +161,10 @@ order by s.derived_at desc, s.scope limit :limit;
 -- name: profile_history
 select s.scope, s.version, s.content, s.confidence, s.derived_at
 from profile_snapshots s
-where s.person = :person and (:scopes is null or s.scope in (select value from json_each(:scopes)))
-order by s.derived_at desc, s.id desc limit :limit offset :offset;
+where s.person = :person order by s.derived_at desc, s.id desc limit :limit offset :offset;
 
 -- name: profile_history_count
-select count(*) from profile_snapshots
-where person = :person and (:scopes is null or scope in (select value from json_each(:scopes)));
+select count(*) from profile_snapshots where person = :person;
 
 -- name: profile_snapshot_insert
 insert into profile_snapshots (person, scope, version, text, content, confidence, derived_at)
@@ -201,8 +199,7 @@ with held as (
 known as (
     select person, max(at) as at from (
         select person, at from held union all select person, updated_at as at from profile_overrides) group by person)
-select x.id, x.person_id, x.name, k.at, exists (select 1 from profile_overrides v where v.person = x.id)
-from known k join persons x on x.id = k.person
+select x.id, k.at from known k join persons x on x.id = k.person
 where (exists (select 1 from profile_overrides v where v.person = x.id)
        or exists (select 1 from person_aliases a where a.person = x.id)
        or exists (select 1 from profile_snapshots s where s.person = x.id and json_array_length(s.content, '$.items') > 0)
@@ -267,3 +264,11 @@ select chat_id, group_id, user_id from chats where id = :chat;
 select p.value from json_each(:ids) p
 where exists (select 1 from paragraph_persons b where b.paragraph = p.value and b.person in (select value from json_each(:persons)))
    or exists (select 1 from paragraph_entities l where l.paragraph = p.value and l.entity in (select value from json_each(:entities)));
+
+-- name: evidence_undo_paragraph
+-- when it was deleted, whether its reference is, and whether that has been given a newer text
+select p.deleted_at, r.deleted_at is not null, p.superseded_at is null and r.revision > p.revision
+from paragraphs p join external_memory_refs r on r.id = p.ref where p.id = :id;
+
+-- name: evidence_undo_relation
+select deleted_at from relations where id = :id;

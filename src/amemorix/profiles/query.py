@@ -17,7 +17,6 @@ from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import PersonNames
-from . import material as profile_material
 from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, living
 from .items import ProfileItem, gathered, load, render
@@ -122,7 +121,7 @@ class ProfileReader:
         if scopes is None or not self._config.profile.share_private or caller.include_private is False:
             return scopes
         opened = set(scopes)
-        for chat in profile_material.chats_met(db, self._rows(db, person)):
+        for chat in profile_rows.chats_met(db, self._rows(db, person)):
             key = self._store.names.chat_of(db, chat)
             is_private = key is not None and not key.group_id and bool(key.user_id)
             if key is not None and is_private and (not caller.respect_filter or allows(self._config.filter, key)):
@@ -177,7 +176,7 @@ class ProfileReader:
         items = [item for row in held for item in load(row.content)]
         if stale:
             # what rules read out of the newest lines of scopes that have no snapshot yet
-            met = {EVERYONE, *profile_material.chats_met(db, rows)} - {row.scope for row in held}
+            met = {EVERYONE, *profile_rows.chats_met(db, rows)} - {row.scope for row in held}
             missing = sorted(met if seen is None else met & set(seen))[-MOST_SCOPES:]
             if missing:
                 drafts = self._deriver.drafts(db, person.row, EVERYTHING, now, scopes=missing, lines=AT_ONCE)

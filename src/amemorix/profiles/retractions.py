@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
 from .items import ProfileItem
-from .material import SPEAKER, FactOf, Line
 from .patterns import OTHER_SUBJECT, SELF, ZH_SELF, is_supposed
+from .rows import SPEAKER, FactOf, Line
 
 __all__ = ["Ending", "endings", "has_ended", "outlived"]
 
@@ -60,15 +60,17 @@ class Ending:
 
     def ends(self, item: ProfileItem) -> bool:
         """Whether the statement is an earlier one that says what has ended."""
-        if (self.sections and item.section not in self.sections) or not self._follows(item):
+        if self.sections and item.section not in self.sections:
             return False
-        return any(self._is_in(clause) for clause in _CLAUSE.split(fold(item.statement)) if not _denies(clause))
-
-    def _follows(self, item: ProfileItem) -> bool:
         last = max(item.evidence, default=0)
         if item.basis in ("fact", "relation"):
-            return self.row > last and self.at >= item.at
-        return (self.at, self.row) > (item.at, last)
+            follows = self.row > last and self.at >= item.at
+        else:
+            follows = (self.at, self.row) > (item.at, last)
+        if not follows:
+            return False
+        asserted = (c for c in _CLAUSE.split(fold(item.statement)) if not any(rule.search(c) for rule in _DENIALS))
+        return any(self._is_in(clause) for clause in asserted)
 
     def _is_in(self, clause: str) -> bool:
         if self.words:
@@ -93,18 +95,16 @@ def has_ended(item: ProfileItem, said: Iterable[Ending]) -> bool:
 
 def outlived(fact: FactOf, facts: Iterable[FactOf]) -> bool:
     """Whether the fact is over: it holds no more, or a later one that holds denies what it says in other words."""
-    return not fact.holds or any(_denied_by(fact, other) for other in facts)
-
-
-def _denied_by(fact: FactOf, other: FactOf) -> bool:
-    if not other.holds or fact.polarity < 0 or other.polarity > 0 or fact.attribute != other.attribute:
-        return False
-    one, two = fold(fact.value), fold(other.value)
-    return (other.at, other.id) > (fact.at, fact.id) and (one.startswith(two) or two.startswith(one))
-
-
-def _denies(clause: str) -> bool:
-    return any(rule.search(clause) for rule in _DENIALS)
+    if not fact.holds or fact.polarity < 0:
+        return not fact.holds
+    one = fold(fact.value)
+    for other in facts:
+        later = (other.at, other.id) > (fact.at, fact.id)
+        if other.holds and other.polarity <= 0 and other.attribute == fact.attribute and later:
+            two = fold(other.value)
+            if one.startswith(two) or two.startswith(one):
+                return True
+    return False
 
 
 def _read(text: str, at: float, row: int, *, own: bool) -> Iterator[Ending]:

@@ -12,7 +12,6 @@ from ..language.extractive_summary import keywords
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..lazy_regex import lazy_regex
 from .items import Basis, ProfileItem
-from .material import SPEAKER, FactOf, Line, RelationOf
 from .patterns import (
     LEADING,
     OTHER_SUBJECT,
@@ -25,6 +24,7 @@ from .patterns import (
     is_vague,
     section_of,
 )
+from .rows import SPEAKER, FactOf, Line, RelationOf
 
 __all__ = ["TOPIC_LINES", "Others", "covers", "fact_item", "relation_item", "statements", "topic_item"]
 

@@ -17,11 +17,13 @@ from ..store import changes as change_log
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.tasks import Claim, TaskWorker
 from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, ProfileDraft
+from .items import render
 from .model import improved
 
 __all__ = ["CURSOR", "SEEN", "PersonProfileService"]
@@ -165,7 +167,7 @@ class PersonProfileService(ChangeFollower):
             return _Derived(claim, error=f"{type(exc).__name__}: {exc}")
 
     async def _improved(self, draft: ProfileDraft) -> ProfileDraft:
-        if self._chat is None or draft.snapshot() is None or not draft.is_worth_asking:
+        if self._chat is None or draft.content == draft.before or not draft.is_worth_asking:
             return draft
         try:
             return await improved(self._chat, draft, self._settings.items_per_section)
@@ -184,6 +186,16 @@ class PersonProfileService(ChangeFollower):
                     task_rows.forget(db, KIND, [person])
                     continue
                 for draft in one.drafts:
-                    snapshot = draft.snapshot()
-                    if snapshot is not None:
-                        profile_rows.store(db, person, snapshot, self._settings.max_history, now)
+                    if draft.content != draft.before:
+                        self._store_snapshot(db, person, draft, now)
+
+    def _store_snapshot(self, db: Connection, person: int, draft: ProfileDraft, now: float) -> None:
+        """Add a version, and forget all but the newest of its scope."""
+        snapshot = db.run(
+            "profile_snapshot_insert", person=person, scope=draft.scope, text=render(draft.name, draft.items),
+            content=draft.content, now=now,
+            confidence=round(max((item.confidence for item in draft.items), default=0.0), 3),
+        ).fetchone()[0]  # fmt: skip
+        paragraphs = dict.fromkeys(row for item in draft.items for row in item.evidence)
+        db.run("profile_evidence_insert", snapshot=snapshot, paragraphs=array(paragraphs))
+        db.run("profile_snapshots_prune", person=person, scope=draft.scope, keep=self._settings.max_history)

@@ -7,13 +7,12 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..audit_context import Act, acting_as, front_door
+from ..audit_context import Act, acting_as, front_door, span
 from ..clock import Clock
 from ..config.model import Observability
 from ..errors import MemoryFault
 from ..lazy_regex import lazy_regex
 from ..ops import Operation, Request
-from ..tracing import span
 
 __all__ = ["observed"]
 

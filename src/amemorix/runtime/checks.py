@@ -1,4 +1,4 @@
-"""Examines the memory by a list of checks, and repairs what they find."""
+"""`memory_runtime_admin`: examine the memory by a list of checks, and repair what they find."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ..clock import Clock
 from ..errors import MemoryFault
+from ..ops import NoArguments, Operations, Request, Response
+
+if TYPE_CHECKING:
+    from ..host.kernel import SDKMemoryKernel
 
 __all__ = ["Check", "CheckService", "Examined", "FindingItem"]
 
 log = logging.getLogger(__name__)
+ops: Operations[SDKMemoryKernel] = Operations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,6 @@ class CheckService:
         self.last: Examined | None = None
 
     async def examine(self, *, deep: bool = False, probe: bool = False) -> Examined:
-        """Look at everything now."""
         found = [finding for check in self._checks for finding in await _findings(check, deep=deep, probe=probe)]
         self.last = Examined(self._clock.now(), tuple(found))
         return self.last
@@ -85,3 +89,59 @@ async def _findings(check: Check, *, deep: bool, probe: bool) -> list[FindingIte
     except MemoryFault as exc:
         name = type(check).__name__.removesuffix("Check").lower()
         return [FindingItem(name, False, str(exc), "Restore a backup if the database is damaged.")]
+
+
+# the operations
+
+
+class CheckNow(Request):
+    """How thoroughly."""
+
+    deep: bool = Field(False, description="Also compare the database's indexes with its tables, and read every vector.")
+    probe: bool = Field(False, description="Also ask the models that stand elsewhere; this may cost money.")
+
+
+class Report(BaseModel):
+    """What a check found."""
+
+    ok: bool = True
+    checked_at: float = 0.0
+    message: str = ""
+    findings: list[FindingItem] = Field(default_factory=list)
+
+
+class Checked(Response):
+    """The last report."""
+
+    report: Report = Field(default_factory=Report)
+
+
+class RepairDone(Checked):
+    """What was mended, and how everything is afterwards."""
+
+    done: list[str] = Field(default_factory=list, description="What was found, and what was done about it.")
+
+
+@ops.operation("memory_runtime_admin", "self_check")
+async def self_check(kernel: SDKMemoryKernel, request: NoArguments) -> Checked:  # noqa: ARG001
+    """The last report of a check; the first call makes one."""
+    return Checked(report=_report(kernel.checks.last or await kernel.checks.examine()))
+
+
+@ops.operation("memory_runtime_admin", "refresh_self_check", "check")
+async def refresh_self_check(kernel: SDKMemoryKernel, request: CheckNow) -> Checked:
+    """Check the database, the indexes and vectors against the rows, the models, the configuration and the disk."""
+    return Checked(report=_report(await kernel.checks.examine(deep=request.deep, probe=request.probe)))
+
+
+@ops.operation("memory_runtime_admin", "repair", effect="write")
+async def repair(kernel: SDKMemoryKernel, request: NoArguments) -> RepairDone:  # noqa: ARG001
+    """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
+    done, after = await kernel.checks.repair()
+    return RepairDone(report=_report(after), done=done)
+
+
+def _report(examined: Examined) -> Report:
+    bad = sum(not finding.ok for finding in examined.findings)
+    message = f"{bad} of {len(examined.findings)} checks found something." if bad else "All is well."
+    return Report(ok=not bad, checked_at=examined.at, message=message, findings=list(examined.findings))

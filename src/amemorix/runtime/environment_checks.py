@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -28,64 +29,59 @@ ANSWER = {
 }  # fmt: skip
 
 
+@dataclass
 class DiskCheck(Check):
     """Room for the database to be rewritten once, as a purge and a backup do, and leave to write."""
 
-    def __init__(self, store: MetadataStore) -> None:
-        self._store = store
+    store: MetadataStore
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """Free room against what is needed."""
-        folder = self._store.folder
-        held = sum(path.stat().st_size for path in self._store.files if path.exists())
+        folder = self.store.folder
+        held = sum(path.stat().st_size for path in self.store.files if path.exists())
         free = shutil.disk_usage(folder).free
         need = LOW_DISK_BYTES + held
         detail = f"{free / 1e9:.1f} GB free, the database takes {held / 1e9:.2f} GB"
-        room = FindingItem(
-            "disk", free > need, detail, "" if free > need else f"Make room: {need / 1e9:.1f} GB are wanted."
-        )
-        if os.access(folder, os.W_OK):
-            return [room]
-        return [
-            room,
-            FindingItem("folder", False, f"{folder} cannot be written", "Give this user leave to write there."),
-        ]
+        mend = "" if free > need else f"Make room: {need / 1e9:.1f} GB are wanted."
+        found = [FindingItem("disk", free > need, detail, mend)]
+        if not os.access(folder, os.W_OK):
+            mend = "Give this user leave to write there."
+            found.append(FindingItem("folder", False, f"{folder} cannot be written", mend))
+        return found
 
 
+@dataclass
 class ConfigCheck(Check):
     """The file on disk is valid and at work, and the keys that it names are set."""
 
-    def __init__(self, config: Config, status: RuntimeStatus, environ: Mapping[str, str]) -> None:
-        self._config = config
-        self._status = status
-        self._environ = environ
+    config: Config
+    status: RuntimeStatus
+    environ: Mapping[str, str]
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """The file, what a setting no longer does, then the keys."""
-        notice = self._config.retrieval.sparse.notice
-        asked = {"embedding": self._config.embedding, "chat": self._config.chat}
+        notice = self.config.retrieval.sparse.notice
+        asked = {"embedding": self.config.embedding, "chat": self.config.chat}
         missing = [
             f"{section}.api_key_env names {settings.api_key_env}, which is not set"
             for section, settings in asked.items()
-            if settings.provider == "openai" and settings.api_key_env and not self._environ.get(settings.api_key_env)
+            if settings.provider == "openai" and settings.api_key_env and not self.environ.get(settings.api_key_env)
         ]
         keys = [FindingItem("key", False, text, "Set the variable and restart the process.") for text in missing]
         return [await self._file(), *([FindingItem("setting", True, notice)] if notice else []), *keys]
 
     async def _file(self) -> FindingItem:
-        file = self._status.config_file
+        file = self.status.config_file
         try:
-            config = await asyncio.to_thread(load, Path(file)) if file else self._config
+            config = await asyncio.to_thread(load, Path(file)) if file else self.config
         except InvalidConfig as exc:
             return FindingItem("config", False, str(exc), f"Mend {file}; the settings of before are at work.")
-        refused = self._status.last_error
-        if config != self._config and refused is not None:
+        refused = self.status.last_error
+        if config != self.config and refused is not None:
             mend = f"Mend {file}; the settings of before are at work, and a restart would be refused as well."
             return FindingItem("config", False, f"the file was refused: {refused.error}", mend)
-        if config != self._config:
+        if config != self.config:
             return FindingItem("config", False, "the file differs from what is at work", "Save it again, or restart.")
-        if self._status.needs_restart:
-            return FindingItem("config", True, f"waits for a restart: {', '.join(self._status.needs_restart)}")
+        if self.status.needs_restart:
+            return FindingItem("config", True, f"waits for a restart: {', '.join(self.status.needs_restart)}")
         return FindingItem("config", True, f"{file or 'the defaults'} is at work")
 
 
@@ -109,21 +105,27 @@ class Models(Protocol):
         ...
 
 
+@dataclass
 class ModelCheck(Check):
     """The configured embedding model is there, and answers a short text with a vector of its dimension."""
 
-    def __init__(self, config: Config, models: Models, environ: Mapping[str, str]) -> None:
-        self._settings = config.embedding
-        self._models = models
-        self._environ = environ
+    config: Config
+    models: Models
+    environ: Mapping[str, str]
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """How long it took; one that stands elsewhere is asked only on demand."""
-        model, serving = self._models.configured, self._models.embedder()
+        model, serving = self.models.configured, self.models.embedder()
         if model is None:
-            return [] if self._settings.provider == "none" else [self._missing()]
-        if not probe and self._models.waits:
-            return [FindingItem("model", False, self._models.notice, MEND_MODEL)]
+            from ..models.local.install import installed
+
+            name = self.config.embedding.model_name
+            wanted = bool(name) or installed(cache_dir=cache_dir(self.environ)) is not None
+            mend = f"Set embedding.model_name {name!r} right." if name else ""
+            # that none is installed is well where none was asked for by name
+            none = FindingItem("model", not wanted, self.models.notice, mend)
+            return [] if self.config.embedding.provider == "none" else [none]
+        if not probe and self.models.waits:
+            return [FindingItem("model", False, self.models.notice, MEND_MODEL)]
         if not probe and model.info.provider != "local":
             return []
         meanwhile = (
@@ -131,7 +133,7 @@ class ModelCheck(Check):
         )
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(self._settings.timeout_seconds):
+            async with asyncio.timeout(self.config.embedding.timeout_seconds):
                 made = await asyncio.to_thread(model.embed, ["check"])
         except (ModelUnavailable, TimeoutError) as exc:
             return [FindingItem("model", False, (str(exc) or "no answer in time") + meanwhile, MEND_MODEL)]
@@ -139,35 +141,22 @@ class ModelCheck(Check):
         fits = made.shape[1] == model.info.dimension
         return [FindingItem("model", fits, f"{model.info.model} in {took:.0f} ms{meanwhile}")]
 
-    def _missing(self) -> FindingItem:
-        """That none is installed is well where none was asked for by name."""
-        from ..models.local.install import installed
 
-        name = self._settings.model_name
-        wanted = bool(name) or installed(cache_dir=cache_dir(self._environ)) is not None
-        return FindingItem(
-            "model", not wanted, self._models.notice, f"Set embedding.model_name {name!r} right." if name else ""
-        )
-
-
+@dataclass
 class ChatCheck(Check):
     """The chat model answers a question in the shape that is asked for."""
 
-    def __init__(self, chat: ChatModel | None, notice: str) -> None:
-        self._chat = chat
-        self._notice = notice
+    chat: ChatModel | None
+    notice: str
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """How long it took; asked only on demand."""
-        if self._chat is None and self._notice:
-            return [FindingItem("chat", False, self._notice, "Mend the section [chat]; rules work meanwhile.")]
-        if self._chat is None or not probe:
+        if self.chat is None and self.notice:
+            return [FindingItem("chat", False, self.notice, "Mend the section [chat]; rules work meanwhile.")]
+        if self.chat is None or not probe:
             return []
         started = time.perf_counter()
         try:
-            await self._chat.answer("check", "Answer with JSON.", 'Say {"ok": true}.', schema=ANSWER)
+            await self.chat.answer("check", "Answer with JSON.", 'Say {"ok": true}.', schema=ANSWER)
         except ChatUnavailable as exc:
             return [FindingItem("chat", False, str(exc), "Mend the endpoint or its budget; rules work meanwhile.")]
-        return [
-            FindingItem("chat", True, f"{self._chat.info.model} in {(time.perf_counter() - started) * 1000:.0f} ms")
-        ]
+        return [FindingItem("chat", True, f"{self.chat.info.model} in {(time.perf_counter() - started) * 1000:.0f} ms")]

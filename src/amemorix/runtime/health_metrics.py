@@ -12,7 +12,7 @@ from ..importing import rows as import_rows
 from ..store.metadata_store import MetadataStore
 from ..store.rows import integrity
 
-__all__ = ["HealthMetrics", "HealthMetricsService"]
+__all__ = ["HealthMetrics", "health_metrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,14 @@ class HealthMetrics:
     """Bytes on the disk of the data directory."""
 
 
-class HealthMetricsService:
-    """Reads them."""
+async def health_metrics(store: MetadataStore, backups: BackupFolder, clock: Clock) -> HealthMetrics:
+    """The figures now. Raises StorageFailure."""
+    imports, failed = await store.read(lambda db: (import_rows.states(db), integrity.failed_by_kind(db)))
 
-    def __init__(self, store: MetadataStore, *, backups: BackupFolder, clock: Clock) -> None:
-        self._store = store
-        self._backups = backups
-        self._clock = clock
+    def look() -> HealthMetrics:
+        good = (one.manifest for one in backups.all() if one.manifest.reason in ON_PURPOSE and one.whole)
+        made = next((one.created_at for one in good if one.database_id == store.database_id), None)
+        age = None if made is None else max(0.0, clock.now() - made)
+        return HealthMetrics(imports, failed, age, shutil.disk_usage(store.folder).free)
 
-    async def read(self) -> HealthMetrics:
-        """The figures now. Raises StorageFailure."""
-        imports, failed = await self._store.read(lambda db: (import_rows.states(db), integrity.failed_by_kind(db)))
-
-        def read_disk() -> HealthMetrics:
-            ages = (
-                max(0.0, self._clock.now() - one.manifest.created_at)
-                for one in self._backups.all()
-                if one.manifest.database_id == self._store.database_id
-                and one.manifest.reason in ON_PURPOSE
-                and one.whole
-            )
-            return HealthMetrics(imports, failed, next(ages, None), shutil.disk_usage(self._store.folder).free)
-
-        return await asyncio.to_thread(read_disk)
+    return await asyncio.to_thread(look)

@@ -1,4 +1,4 @@
-"""`memory_runtime_admin`: the running memory, its configuration and its vectors."""
+"""`memory_stats`, `memory_runtime_admin`: what is stored, the running memory, its configuration and its vectors."""
 
 from __future__ import annotations
 
@@ -8,22 +8,73 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from ..errors import NotReady
-from ..ops import Operations, Request, Response
+from ..indexes.vectors.embedding_worker import EmbeddingProgress
+from ..ops import NoArguments, Operations, Request, Response
+from ..runtime_status import ReloadReport
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
-from .stats import EmbeddingState
+from ..version import __version__, commit
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["ops"]
-
 ops: Operations[SDKMemoryKernel] = Operations()
 
 
-class Nothing(Request):
-    """No arguments."""
+class ChatCounts(BaseModel):
+    """What a task asked of the chat model, on all days."""
+
+    calls: int = 0
+    failures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatState(BaseModel):
+    """The chat model, and what it was asked."""
+
+    state: str = "off"
+    provider: str = ""
+    model: str = ""
+    daily_token_budget: int = Field(default=0, description="0 sets no limit.")
+    tokens_today: int = Field(default=0, description="Questions and answers together, since midnight UTC.")
+    tasks: dict[str, ChatCounts] = Field(default_factory=dict)
+    error: str = Field(default="", description="What the last question met with; empty if it was answered.")
+    notice: str = ""
+
+
+class Statistics(Response):
+    """Counts of live rows, unless their name says otherwise; persons and chats are all that ever were."""
+
+    paragraphs: int = 0
+    superseded: int = Field(default=0, description="Paragraphs replaced by a newer revision.")
+    deleted: int = Field(default=0, description="Paragraphs deleted while they were live, or expired.")
+    relations: int = 0
+    entities: int = Field(default=0, description="Those that a live paragraph names.")
+    persons: int = 0
+    chats: int = 0
+    episodes: int = Field(default=0, description="Those with a live paragraph.")
+    sources: int = 0
+    external_refs: int = 0
+    lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")
+    embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
+    chat: ChatState = Field(default_factory=ChatState)
+    summaries_waiting: int = Field(default=0, description="Chats with messages that are to be summarised.")
+    notice: str = Field(default="", description="What a person should know, such as a model that is missing.")
+    data_dir: str = ""
+    version: str = Field(default="", description="The program's.")
+    commit: str = Field(default="", description="What the program was built from; `unknown` if nothing tells.")
+    disabled: bool = False
+
+
+@ops.operation("memory_stats", role="read")
+async def memory_stats(kernel: SDKMemoryKernel, request: NoArguments) -> Statistics:  # noqa: ARG001
+    """Count what is stored and tell how current the indexes are."""
+    return Statistics(
+        **await kernel.statistics(), notice=kernel.vectors.notice, data_dir=str(kernel.store.folder),
+        version=__version__, commit=commit(), disabled=not kernel.config.plugin.enabled,
+    )  # fmt: skip
 
 
 class Saved(Response):
@@ -41,7 +92,7 @@ class RuntimeConfig(Response):
     config_file: str = ""
     data_dir: str = ""
     auto_save: bool = True
-    embedding: EmbeddingState = Field(default_factory=EmbeddingState)
+    embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
     retrieval_mode: str = Field(
         default="", description="`hybrid`: words and meaning; `sparse_graph`: words and structure."
     )
@@ -66,14 +117,14 @@ class RebuildVectors(Request):
     dry_run: bool = Field(default=False, description="Only say what would be done.")
 
 
-class Rebuild(Response):
+class VectorRebuild(Response):
     """A rebuild, planned or begun; `rebuild_status` tells how far it is."""
 
     started: bool = False
     dry_run: bool = False
     paragraphs: int = Field(default=0, description="Vectors to make.")
     generation: int = 0
-    embedding: EmbeddingState = Field(default_factory=EmbeddingState)
+    embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
 
 
 class GenerationItem(BaseModel):
@@ -90,7 +141,7 @@ class GenerationItem(BaseModel):
 class RebuildStatus(Response):
     """How far the vectors are."""
 
-    embedding: EmbeddingState = Field(default_factory=EmbeddingState)
+    embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
     generations: list[GenerationItem] = Field(default_factory=list)
     total: int = Field(default=0, description="Live paragraphs.")
     progress: float = Field(default=1.0, description="Share of them that has a vector of the newest generation.")
@@ -100,19 +151,7 @@ class Recovered(Response):
     """Failed paragraphs that are tried again now."""
 
     retried: int = 0
-    embedding: EmbeddingState = Field(default_factory=EmbeddingState)
-
-
-class Reload(BaseModel):
-    """One reload."""
-
-    at: float = 0.0
-    ok: bool = True
-    level: str = "none"
-    changed: list[str] = Field(default_factory=list)
-    error: str = ""
-    problems: list[dict[str, Any]] = Field(default_factory=list)
-    seconds: float = 0.0
+    embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
 
 
 class ReloadStatus(Response):
@@ -121,19 +160,19 @@ class ReloadStatus(Response):
     config_file: str = ""
     reloads: int = 0
     refused: int = 0
-    last: Reload | None = None
-    last_error: Reload | None = Field(default=None, description="A refused change that still stands in the file.")
+    last: ReloadReport | None = None
+    last_error: ReloadReport | None = Field(default=None, description="A refused change that still stands in the file.")
     needs_restart: list[str] = Field(default_factory=list, description="Settings that wait for the process to restart.")
 
 
 @ops.operation("memory_runtime_admin", "save", effect="write")
-async def save(kernel: SDKMemoryKernel, request: Nothing) -> Saved:  # noqa: ARG001
+async def save(kernel: SDKMemoryKernel, request: NoArguments) -> Saved:  # noqa: ARG001
     """Write the snapshots of the indexes now."""
     return Saved(indexes=await kernel.maintenance.save(), data_dir=str(kernel.store.folder))
 
 
 @ops.operation("memory_runtime_admin", "get_config")
-async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig:  # noqa: ARG001
+async def get_config(kernel: SDKMemoryKernel, request: NoArguments) -> RuntimeConfig:  # noqa: ARG001
     """Show the configuration at work."""
     return RuntimeConfig(
         config=kernel.config.model_dump(mode="json"), config_file=kernel.status.config_file,
@@ -151,46 +190,38 @@ async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved
 
 
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")
-async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) -> Rebuild:
+async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) -> VectorRebuild:
     """Embed everything again in the background; the old vectors answer until the new ones are complete."""
     total = await kernel.store.read(paragraph_rows.live_count)
     if request.dry_run:
-        return Rebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
+        return VectorRebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
     generation = await kernel.vectors.embedding.rebuild()
-    return Rebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
+    return VectorRebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
 
 
 @ops.operation("memory_runtime_admin", "rebuild_status")
-async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildStatus:  # noqa: ARG001
+async def rebuild_status(kernel: SDKMemoryKernel, request: NoArguments) -> RebuildStatus:  # noqa: ARG001
     """Tell how far the vectors are."""
-    store = kernel.store
 
     def read(db: Connection) -> RebuildStatus:
         progress = kernel.vectors.embedding.progress(db)
         total = paragraph_rows.live_count(db)
-        items = [
-            GenerationItem(
-                id=g.id, provider=g.provider, model=g.model, dimension=g.dimension, status=g.status, vectors=n
-            )
-            for g, n in embedding_rows.every_generation(db)
-        ]
+        items = [GenerationItem(**asdict(one), vectors=n) for one, n in embedding_rows.every_generation(db)]
         done = 1.0 if not total or progress.state == "off" else 1.0 - progress.pending / total
-        return RebuildStatus(
-            embedding=EmbeddingState(**asdict(progress)), generations=items, total=total, progress=round(done, 4)
-        )
+        return RebuildStatus(embedding=progress, generations=items, total=total, progress=round(done, 4))
 
-    return await store.read(read)
+    return await kernel.store.read(read)
 
 
 @ops.operation("memory_runtime_admin", "recover_embedding", "paragraph_backfill_once", effect="write")
-async def recover_embedding(kernel: SDKMemoryKernel, request: Nothing) -> Recovered:  # noqa: ARG001
+async def recover_embedding(kernel: SDKMemoryKernel, request: NoArguments) -> Recovered:  # noqa: ARG001
     """Ask the model again now, and try again every paragraph that failed."""
     retried = await kernel.vectors.recover()
     return Recovered(retried=retried, embedding=await _embedding(kernel))
 
 
 @ops.operation("memory_runtime_admin", "reload", effect="write")
-async def reload(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStatus:
+async def reload(kernel: SDKMemoryKernel, request: NoArguments) -> ReloadStatus:
     """Read the configuration file now and apply it; if it is refused, the error says why and nothing changes."""
     if kernel.status.reload is None:
         raise NotReady("This memory was opened without a configuration file.")
@@ -199,16 +230,10 @@ async def reload(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStatus:
 
 
 @ops.operation("memory_runtime_admin", "reload_status")
-async def reload_status(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStatus:  # noqa: ARG001
+async def reload_status(kernel: SDKMemoryKernel, request: NoArguments) -> ReloadStatus:  # noqa: ARG001
     """Tell what became of config changes, and why one was refused."""
-    status = kernel.status
-    return ReloadStatus(
-        config_file=status.config_file, reloads=status.reloads, refused=status.refused,
-        last=None if status.last is None else Reload(**asdict(status.last)),
-        last_error=None if status.last_error is None else Reload(**asdict(status.last_error)),
-        needs_restart=list(status.needs_restart),
-    )  # fmt: skip
+    return ReloadStatus.model_validate(kernel.status, from_attributes=True)
 
 
-async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingState:
-    return EmbeddingState(**asdict(await kernel.store.read(kernel.vectors.embedding.progress)))
+async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingProgress:
+    return await kernel.store.read(kernel.vectors.embedding.progress)

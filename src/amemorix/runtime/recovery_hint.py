@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime, tzinfo
 
 from ..copies.backup_folder import ON_PURPOSE, Backup, BackupFolder
@@ -57,11 +58,8 @@ class RecoveryHint:
         for backup in sorted(self._mine(), key=lambda one: one.manifest.reason not in ON_PURPOSE):
             wrong = _known_problem(backup)
             if not wrong:
-                thread = CopyThread()
-                try:
-                    wrong = "; ".join(examined(backup, thread).problems[:1])
-                finally:
-                    thread.close()
+                with closing(CopyThread()) as thread:
+                    wrong = "; ".join(examined(backup, thread)[:1])
             if not wrong:
                 return backup, problems
             problems[backup.manifest.id] = wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..ingest.service import new_paragraph
 from ..lazy_regex import lazy_regex
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import migrations
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import integrity
 from ..store.rows.embeddings import Generation
-from ..store.time_zones import TimeZones
 from ..version import program
 from .checks import Check, FindingItem
 from .recovery_hint import RecoveryHint
@@ -33,16 +34,15 @@ TEXTS, VECTORS = 200, 2_000
 WORK = ("episodes", "profile")
 
 
+@dataclass
 class DatabaseCheck(Check):
     """SQLite's own check of the file; `deep` also compares each of its indexes with the table."""
 
-    def __init__(self, store: MetadataStore, recovery: RecoveryHint) -> None:
-        self._store = store
-        self._recovery = recovery
+    store: MetadataStore
+    recovery: RecoveryHint
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """Whether the file is whole."""
-        damage = await asyncio.to_thread(self._store.read_here, lambda db: integrity.damage(db, deep=deep))
+        damage = await asyncio.to_thread(self.store.read_here, lambda db: integrity.damage(db, deep=deep))
         if not damage:
             return [
                 FindingItem("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}")
@@ -51,74 +51,69 @@ class DatabaseCheck(Check):
         if repairable:
             mend = "Run the check with repair: the indexes are made anew."
             return [FindingItem("database", False, "; ".join(damage), mend, repairable)]
-        mend = await asyncio.to_thread(self._recovery.sentence)
+        mend = await asyncio.to_thread(self.recovery.sentence)
         return [FindingItem("database", False, f"damaged: {'; '.join(damage)}", mend)]
 
     async def repair(self) -> str:
-        """Make SQLite's indexes anew."""
-        await self._store.reindex()
+        await self.store.reindex()
         return "every index of the database was made anew"
 
 
+@dataclass
 class ReferenceCheck(Check):
     """Rows whose foreign key points to nothing: they come from outside, the memory itself refuses them."""
 
-    def __init__(self, store: MetadataStore) -> None:
-        self._store = store
+    store: MetadataStore
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """How many, by table."""
-        broken = await asyncio.to_thread(self._store.read_here, integrity.broken_references)
+        broken = await asyncio.to_thread(self.store.read_here, integrity.broken_references)
         if not broken:
             return [FindingItem("references", True, "every row that is pointed to is there")]
         detail = ", ".join(f"{count:,} of {table} to {parent}" for (table, parent), count in broken.items())
         return [FindingItem("references", False, f"rows point to nothing: {detail}", "Restore a backup.")]
 
 
+@dataclass
 class TermCheck(Check):
     """Live paragraphs without the words by which they are found."""
 
-    def __init__(self, store: MetadataStore, zones: TimeZones) -> None:
-        self._store = store
-        self._zones = zones
+    store: MetadataStore
+    zones: TimeZones
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """How many."""
-        missing = await asyncio.to_thread(self._store.read_here, integrity.without_terms)
+        missing = await asyncio.to_thread(self.store.read_here, integrity.without_terms)
         if not missing:
             return [FindingItem("words", True, "every live paragraph has its words")]
         detail = f"{missing:,} live paragraphs are not found by their words"
         return [FindingItem("words", False, detail, "Run the check with repair: they are read again.", repairable=True)]
 
     async def repair(self) -> str:
-        """Read them again, some at a time."""
 
         def analysed(texts: Iterable[tuple[int, str, float | None, str]]) -> list[tuple[int, bytes]]:
-            zone = self._zones.of
+            zone = self.zones.of
             return [(id_, new_paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
 
         done = 0
-        while texts := await self._store.read(lambda db: integrity.texts_without_terms(db, TEXTS)):
+        while texts := await self.store.read(lambda db: integrity.texts_without_terms(db, TEXTS)):
             terms = await asyncio.to_thread(analysed, texts)
-            await self._store.write(lambda db, terms=terms: integrity.put_terms(db, terms))
+            await self.store.write(lambda db, terms=terms: integrity.put_terms(db, terms))
             done += len(texts)
         return f"the words of {done:,} paragraphs were read again"
 
 
+@dataclass
 class IndexCheck(Check):
     """Every index holds as many rows as it should."""
 
-    def __init__(self, store: MetadataStore, indexes: Indexes) -> None:
-        self._store = store
-        self._indexes = indexes
+    store: MetadataStore
+    indexes: Indexes
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """One finding for each index."""
 
         def unit(db: Connection) -> list[FindingItem]:
             expected = integrity.expected(db)
             found: list[FindingItem] = []
-            for projection in self._indexes:
+            for projection in self.indexes:
                 projection.catch_up(db)
                 if projection.name in expected:
                     rows, held = expected[projection.name], len(projection.index)
@@ -127,34 +122,32 @@ class IndexCheck(Check):
                     found.append(FindingItem(projection.name, rows == held, detail, mend, repairable=rows != held))
             return found
 
-        return await asyncio.to_thread(self._store.read_here, unit)
+        return await asyncio.to_thread(self.store.read_here, unit)
 
     async def repair(self) -> str:
-        """Make those anew that do not fit."""
 
         def unit(db: Connection) -> str:
             expected, renewed = integrity.expected(db), list[str]()
-            for projection in self._indexes:
+            for projection in self.indexes:
                 if projection.name in expected and expected[projection.name] != len(projection.index):
                     projection.renew(db)
                     renewed.append(projection.name)
             return f"made anew from the rows: {', '.join(renewed) or 'none'}"
 
-        return await asyncio.to_thread(self._store.read_here, unit)
+        return await asyncio.to_thread(self.store.read_here, unit)
 
 
+@dataclass
 class VectorCheck(Check):
     """Every live paragraph has a vector of the generation in use, and every vector is one."""
 
-    def __init__(self, store: MetadataStore, embedding: EmbeddingService) -> None:
-        self._store = store
-        self._embedding = embedding
+    store: MetadataStore
+    embedding: EmbeddingService
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """How far the vectors are, and one finding for each generation; `deep` reads every vector."""
 
         def unit(db: Connection) -> list[FindingItem]:
-            progress = self._embedding.progress(db)
+            progress = self.embedding.progress(db)
             found = [FindingItem("embedding", True, "no model at work: searching by words and structure")]
             if progress.state != "off":
                 detail = f"{progress.state}; {progress.pending:,} pending, {progress.failed:,} failed. {progress.error}"
@@ -171,11 +164,11 @@ class VectorCheck(Check):
                 found.append(FindingItem(f"vectors-{generation.id}", not wrong, detail, mend, repairable=wrong))
             return found
 
-        return await asyncio.to_thread(self._store.read_here, unit)
+        return await asyncio.to_thread(self.store.read_here, unit)
 
     def _lost(self, db: Connection, generation: Generation) -> int:
         """Paragraphs without a vector, of the generation being filled, for which the filling does not look any more."""
-        progress = self._embedding.progress(db)
+        progress = self.embedding.progress(db)
         if generation.id != progress.generation:
             return 0
         return max(0, embedding_rows.pending_count(db, generation.id, 0) - progress.pending)
@@ -190,7 +183,6 @@ class VectorCheck(Check):
         return sorted(bad)
 
     async def repair(self) -> str:
-        """Forget what is no vector, and have it and what is missing made again."""
 
         def unit(db: Connection) -> tuple[int, int]:
             bad = lost = 0
@@ -201,23 +193,22 @@ class VectorCheck(Check):
                 bad += len(gone)
             return bad, lost
 
-        bad, lost = await self._store.write(unit)
+        bad, lost = await self.store.write(unit)
         if bad or lost:
-            self._embedding.look_again(1)
-        retried = await self._embedding.recover()
+            self.embedding.look_again(1)
+        retried = await self.embedding.recover()
         return f"{bad + lost:,} vectors are made again, {retried:,} that failed are tried again"
 
 
+@dataclass
 class WorkCheck(Check):
     """Work in the background that was given up."""
 
-    def __init__(self, store: MetadataStore, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    store: MetadataStore
+    clock: Clock
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """One finding for each kind of work."""
-        failed = await self._store.read(lambda db: {kind: integrity.failed_work(db, kind) for kind in WORK})
+        failed = await self.store.read(lambda db: {kind: integrity.failed_work(db, kind) for kind in WORK})
         mend = "Run the check with repair: they are tried again."
         return [
             FindingItem(f"work-{kind}", False, f"{one[0]:,} tasks failed, the last with: {one[1]}", mend, repairable=True)
@@ -226,27 +217,24 @@ class WorkCheck(Check):
         ]  # fmt: skip
 
     async def repair(self) -> str:
-        """Try again what failed."""
-        now = self._clock.now()
-        count = await self._store.write(lambda db: integrity.retry_work(db, now))
+        now = self.clock.now()
+        count = await self.store.write(lambda db: integrity.retry_work(db, now))
         return f"{count:,} tasks are tried again"
 
 
+@dataclass
 class ReadingCheck(Check):
     """How far the change log has been read lies within it."""
 
-    def __init__(self, store: MetadataStore) -> None:
-        self._store = store
+    store: MetadataStore
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """One finding for all marks."""
-        wrong = await self._store.read(cursor_check.impossible)
+        wrong = await self.store.read(cursor_check.impossible)
         if not wrong:
             return [FindingItem("reading", True, "all that was written is read, or will be")]
         detail = "; ".join(f"{key}: {why}" for key, why in wrong.items())
         return [FindingItem("reading", False, detail, "Run the check with repair: it is read again.", repairable=True)]
 
     async def repair(self) -> str:
-        """Let it be read from the beginning."""
-        begun = await self._store.write(cursor_check.begin_anew)
+        begun = await self.store.write(cursor_check.begin_anew)
         return f"reading begins anew: {', '.join(begun)}"

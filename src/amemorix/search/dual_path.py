@@ -10,16 +10,15 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..audit_context import span
 from ..indexes.projections import SearchIndexes
-from ..ports import SparseScores
+from ..indexes.sparse.levels import SparseScores
 from ..store import changes as change_log
-from ..store.connection import time_limit
 from ..store.ports import Connection
+from ..store.queries import time_limit
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows import revisions as revision_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 from ..store.rows.paragraphs import Visible
-from ..tracing import span
 from .chronology import in_order
 from .confidence import with_confidence
 from .fusion import Fused, candidates, fuse
@@ -130,7 +129,7 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
     if plan.sources is not None:
         sets.append(paragraph_rows.of_sources(db, plan.sources))
     if plan.as_of is not None:
-        sets.append(revision_rows.current(db, plan.as_of, plan.scopes))
+        sets.append(paragraph_rows.current_at(db, plan.as_of, plan.scopes))
     return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
 
 

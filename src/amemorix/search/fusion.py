@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Weights
+from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
-from ..ports import SparseScores
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.paragraphs import Visible

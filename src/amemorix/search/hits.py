@@ -14,8 +14,8 @@ from ..language.times import format_time
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
-from ..store.rows import revisions as revision_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
 from .fusion import Fused
@@ -97,7 +97,7 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
     ends = {entity for subject, _, object_ in said for entity in (subject, object_)}
     names = entity_names.shown(db, ends | {e for found in entities.values() for e, _ in found}, plan.scopes)
     of_hits = {relation for found in relations.values() for relation in found}
-    ended = paragraph_rows.relations_ended(db, of_hits, plan.scopes, plan.now)
+    ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
     over = {relation: at for relation, at in ended.items() if at <= then}
     touched = retention_rows.of(db, "paragraph", ids)
     hits: list[Hit] = []
@@ -168,7 +168,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
     floor = noise.min_coverage * (0.5 if query.persons else 1.0) if noise.enabled else 0.0
     mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
     found: list[tuple[float, int]] = []
-    for one in revision_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
+    for one in paragraph_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
         at = one.event_start
         if mine is not None and one.id not in mine:
             continue
@@ -186,7 +186,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
         else (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
         for value, id_ in found[: plan.limit]
     }
-    every = [*paragraph_hits(db, revision_rows.full(db, reasons), reasons, plan), *hits]
+    every = [*paragraph_hits(db, paragraph_rows.full_revisions(db, reasons), reasons, plan), *hits]
     return sorted(every, key=lambda hit: -hit.score if query.text else -(hit.time.start or 0.0))[: plan.limit]
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ..indexes.graph.store import GraphStore
 from ..indexes.projections import SearchIndexes
+from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name, query_terms, term_hashes
 from ..lazy_regex import lazy_regex
-from ..ports import SparseScores
 from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 from .query import SearchPlan
 
 __all__ = [
@@ -284,7 +284,7 @@ def _around(
 def ended(db: Connection, relations: Iterable[int], plan: SearchPlan) -> Collection[int]:
     """Those of the relations that tell nothing of the time that is asked for; of the past all may tell."""
     past = plan.as_of is not None or plan.window is not None or _PAST.search(plan.query.text)
-    return () if past else paragraph_rows.relations_ended(db, relations, plan.scopes, plan.now).keys()
+    return () if past else relation_rows.ended(db, relations, plan.scopes, plan.now).keys()
 
 
 def _walk(start: dict[int, float], neighbours: dict[int, dict[int, float]]) -> dict[int, float]:

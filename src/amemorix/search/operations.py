@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
-from ..facts.items import FactItem
+from ..facts.query import FactItem
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, TimeInput
 from ..ops import Operations, ScopedResponse
 

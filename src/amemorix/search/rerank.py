@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..indexes.sparse.levels import SparseScores
 from ..indexes.vectors.codec import SMALL_PRODUCT
 from ..models.glosses.table import GlossTable
-from ..ports import CODE_SCALE, Encoded, SparseScores
+from ..ports import CODE_SCALE, Encoded
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows

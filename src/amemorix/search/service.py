@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..audit_context import carried, span
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
@@ -19,16 +20,13 @@ from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
 from ..language.times import Span, read_bound, read_instant
 from ..models.glosses.table import GlossTable
-from ..store.access import Access, Caller
-from ..store.connection import time_limit
+from ..store.access import Access, Caller, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import time_limit
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows import revisions as revision_rows
 from ..store.rows import sources as source_rows
-from ..store.time_zones import TimeZones
-from ..tracing import carried, span
 from .confidence import WEAK
 from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
@@ -238,7 +236,7 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
         if plan.persons is not None:
             held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
         if plan.as_of is not None:
-            held = np.intersect1d(revision_rows.current(db, plan.as_of, plan.scopes), held)
+            held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
         seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
         ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
     return with_replaced(db, hits_in_time(db, ids, plan), plan)

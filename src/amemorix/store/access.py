@@ -1,18 +1,20 @@
-"""Who may see what: from the ids of a call to the scopes it may read."""
+"""Who asks: from the ids of a call to the scopes that it may read, and the time zone in which it speaks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import tzinfo
+from typing import Any, Self
+from zoneinfo import ZoneInfo
 
-from ..config.model import Config, Filter
+from ..config.model import Config, Filter, General
 from .ports import Connection
 from .queries import optional_array
 from .records import ChatKey
-from .rows.names import NameRepository
+from .rows.documents import NameRepository
 
-__all__ = ["EVERYONE", "Access", "Caller", "Sight", "allows", "chat_key", "matches", "restricts"]
+__all__ = ["EVERYONE", "Access", "Caller", "Sight", "TimeZones", "allows", "chat_key", "matches", "restricts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,25 @@ def _rows(db: Connection, names: NameRepository, target: str) -> set[int]:
     if kind in ("", "user", "private"):
         found |= set(names.chats_of(db, "", value))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class TimeZones:
+    """The time zones in which times are read and shown: the general one, and those of chats that have their own."""
+
+    general: tzinfo
+    chats: Mapping[str, tzinfo]
+
+    @classmethod
+    def configured(cls, settings: General, machine: tzinfo) -> Self:
+        """What the settings say; the machine's zone where they say nothing."""
+        own = {one.chat: ZoneInfo(one.timezone) for one in settings.chat_timezones}
+        return cls(ZoneInfo(settings.timezone) if settings.timezone else machine, own)
+
+    def of(self, chat_id: str, group_id: str = "", user_id: str = "") -> tzinfo:
+        """The zone of the chat that a call speaks for."""
+        chat = chat_key(chat_id, group_id, user_id) if self.chats else None
+        return self.general if chat is None else self.chats.get(chat.chat_id, self.general)
 
 
 # the chat filter of the configuration

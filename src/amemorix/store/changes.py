@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from .ports import Connection
 from .queries import array
-
-CHUNK, BREATH_SECONDS = 500, 0.001
-"""Rows read at a time for an index that is made anew, and the pause after them: the event loop and searches go first."""
 
 
 def bounds(db: Connection) -> tuple[int, int]:
@@ -27,19 +22,6 @@ def prune(db: Connection, upto: int) -> None:
     """Forget changes up to `upto`; cursors below it will have to begin anew."""
     db.run("changes_prune", upto=upto)
     db.run("changes_floor_raise", upto=upto)
-
-
-def rows(db: Connection, query: str, **values: Any) -> Iterator[tuple[Any, ...]]:
-    """All rows of a projection (`term_rows`, `vector_rows`, `edge_rows`)."""
-    cursor = db.run(query, **values)
-    while rows := cursor.fetchmany(CHUNK):
-        yield from rows
-        time.sleep(BREATH_SECONDS)
-
-
-def rows_of(db: Connection, query: str, ids: Iterable[int], **values: Any) -> Sequence[tuple[Any, ...]]:
-    """The rows of a projection with these ids (`term_rows_of`, `vector_rows_of`, `edge_rows_of`)."""
-    return db.run(query, ids=array(ids), **values).fetchall()
 
 
 def get(db: Connection, key: str) -> str | None:

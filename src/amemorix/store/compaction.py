@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from .connection import SqliteConnection, connect
 from .ports import Connection
 from .private_files import create_private
+from .queries import SqliteConnection, connect
 
 __all__ = ["RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
 
@@ -99,21 +99,15 @@ def open_copy(path: Path, *, unchanged: bool = False) -> Generator[SqliteConnect
     where = f"{path.absolute().as_uri()}?immutable=1" if unchanged else path
     if not unchanged:
         create_private(path)
-    db = connect(where, uri=unchanged)
-    try:
+    with closing(connect(where, uri=unchanged)) as db:
         yield db
-    finally:
-        db.close()
 
 
 @contextmanager
 def in_memory() -> Generator[SqliteConnection]:
     """An empty database without a file."""
-    db = connect(":memory:")
-    try:
+    with closing(connect(":memory:")) as db:
         yield db
-    finally:
-        db.close()
 
 
 @contextmanager

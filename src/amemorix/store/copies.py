@@ -15,13 +15,12 @@ from typing import Any
 from . import changes as change_log
 from . import compaction
 from .compaction import one_transaction, open_copy
-from .connection import DatabaseError, SqliteConnection, of_file
 from .migrations import build
 from .ports import Connection
-from .queries import array
+from .queries import DatabaseError, SqliteConnection, array, of_file
 from .sqlite import INCARNATION
 
-__all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "Step", "building"]
+__all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "building"]
 
 PAGES = 512
 """Pages copied at a time, about 2 MB."""
@@ -29,7 +28,6 @@ HIGHEST_NUMBER = 1 << 53
 """A table that says it has given out more is damaged: nothing could be stored any more."""
 BREATH_SECONDS = 0.001
 Row = tuple[Any, ...]
-PAGE = 500
 FLOOR = "changes_floor"
 """Where the change log begins."""
 OWN_KEYS = ("database_id", "incarnation", FLOOR)
@@ -147,16 +145,12 @@ def required(db: Connection, table: str) -> set[str]:
 def rows(db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
     """Every row of a table, with these columns."""
     sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
-    cursor = of_file(db).execute(sql)
-    while page := cursor.fetchmany(PAGE):
-        yield from page
+    yield from of_file(db).execute(sql)
 
 
 def changes(db: Connection, after: int) -> Iterator[Row]:
     """The change log past a number."""
-    cursor = db.run("changes_after", cursor=after)
-    while page := cursor.fetchmany(PAGE):
-        yield from page
+    yield from db.run("changes_after", cursor=after)
 
 
 def meta(db: Connection) -> dict[str, str]:

@@ -8,8 +8,9 @@ import shutil
 from pathlib import Path
 
 from ..errors import StorageFailure
+from .private_files import sync_folder
 
-__all__ = ["DATABASE_FILE", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
+__all__ = ["DATABASE_FILE", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy"]
 
 DATABASE_FILE = "memory.db"
 
@@ -57,17 +58,6 @@ def link_or_copy(file: Path, to: Path) -> None:
         os.link(file, to)
         return
     shutil.copyfile(file, to)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make new and changed names in the folder durable."""
-    if os.name == "nt":  # pragma: no cover - folders cannot be opened there
-        return
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _decided(database: Path) -> Path:

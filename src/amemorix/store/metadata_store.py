@@ -16,9 +16,7 @@ from .audit import AuditRepository
 from .file_swap import DATABASE_FILE
 from .ports import Unit
 from .reserve import make_room
-from .rows import integrity
-from .rows.documents import TextRepository
-from .rows.names import NameRepository
+from .rows.documents import NameRepository, TextRepository
 from .sqlite import Database
 
 __all__ = ["MetadataStore", "noted"]
@@ -101,7 +99,7 @@ class MetadataStore:
 
     async def reindex(self) -> None:
         """Make the database's own indexes anew; nothing else is written meanwhile."""
-        await self._database.alone(integrity.reindex)
+        await self._database.alone(lambda db: db.run("reindex"))
 
     @property
     def files(self) -> tuple[Path, Path]:

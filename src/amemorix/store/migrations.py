@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -49,10 +50,12 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
     version = _version(db)
     pending = [step for step in migrations() if step[0] > version]
     if pending and version:
-        _copy(db, backup)
+        create_private(backup)
+        with closing(sqlite3.connect(backup)) as target:
+            db.backup(target)
     for number, name, sql in pending:
         _apply(db, number, name, sql)
-    _fit(db)
+    _repair(db)
     return [name for _, name, _ in pending]
 
 
@@ -79,7 +82,7 @@ def build(db: sqlite3.Connection, schema: int) -> None:
             _apply(db, number, name, sql)
 
 
-def _fit(db: sqlite3.Connection) -> None:
+def _repair(db: sqlite3.Connection) -> None:
     """Make anew what can be made from the tables and is missing or another; StorageFailure for tables that are."""
     wanted, found = _shape_of_the_program(), _shape(db)
     other = sorted(name for (kind, name), sql in wanted.items() if kind == "table" and found.get((kind, name)) != sql)
@@ -100,12 +103,9 @@ def _fit(db: sqlite3.Connection) -> None:
 
 @cache
 def _shape_of_the_program() -> dict[tuple[str, str], str]:
-    db = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as db:
         build(db, migrations()[-1][0])
         return _shape(db)
-    finally:
-        db.close()
 
 
 def _shape(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
@@ -116,15 +116,6 @@ def _shape(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 def _version(db: sqlite3.Connection) -> int:
     return db.execute("pragma user_version").fetchone()[0]
-
-
-def _copy(db: sqlite3.Connection, to: Path) -> None:
-    create_private(to)
-    target = sqlite3.connect(to)
-    try:
-        db.backup(target)
-    finally:
-        target.close()
 
 
 def _apply(db: sqlite3.Connection, number: int, name: str, sql: str) -> None:

@@ -1,4 +1,4 @@
-"""Deletions: their records with what each took along, and rows that are marked or taken out, and brought back."""
+"""The journal of what can be undone: deletions with the rows that each took along, and changes with what there was before."""
 
 from __future__ import annotations
 
@@ -13,15 +13,9 @@ from .records import MovedRow
 from .rows.embeddings import WATERMARK
 
 __all__ = [
-    "DELETED_BEFORE",
-    "MOVED_KINDS",
-    "ROW_KINDS",
-    "Item",
-    "NewOperation",
-    "OperationRow",
-    "Restorable",
-    "RowKind",
-]
+    "DELETED_BEFORE", "MOVED_KINDS", "ROW_KINDS", "Item", "NewOperation", "OperationRow",
+    "RowKind", "flagged_ids", "row_ids", "rows_to_move",
+]  # fmt: skip
 
 DELETED_BEFORE = "deleted_before"
 """Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
@@ -30,7 +24,8 @@ DELETED_BEFORE = "deleted_before"
 RowKind = Literal["paragraph", "ref", "relation", "entity", "fact"]
 ROW_KINDS: tuple[RowKind, ...] = ("entity", "paragraph", "ref", "relation", "fact")
 """Kinds that keep their row, marked as deleted; in the order in which they can come back."""
-_PLURAL = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts"}
+_PLURAL = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",
+           "person": "persons"}  # fmt: skip
 MOVED_KINDS = ("profile_snapshot", "profile_override", "person_alias", "summary_cursor")
 """Kinds whose row is taken out and kept with the operation."""
 
@@ -111,24 +106,9 @@ def operations(
     return total, [_operation(row) for row in rows]
 
 
-def older(db: Connection, until: float, limit: int) -> list[int]:
-    """Executed operations up to a time, the oldest first."""
-    return [row[0] for row in db.run("operations_older", until=until, limit=limit)]
-
-
 def purging(db: Connection) -> list[int]:
     """Operations whose purge was begun and not finished."""
     return [row[0] for row in db.run("operations_purging")]
-
-
-def purged(db: Connection) -> list[int]:
-    """Operations whose purge is done."""
-    return [row[0] for row in db.run("operations_purged")]
-
-
-def forget(db: Connection, operations: Iterable[int]) -> None:
-    """Remove operations with their items."""
-    db.run("operations_forget", ids=array(operations))
 
 
 def items(db: Connection, operation: int, limit: int, offset: int) -> list[Item]:
@@ -148,29 +128,9 @@ def note_restored(db: Connection, operation: int, kind: str, ids: Iterable[int],
     db.run("operation_items_restored", operation=operation, kind=kind, ids=array(ids), now=now)
 
 
-def note_wanted(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> None:
-    """Remember that these items were asked back, and come back when what they rest on does."""
-    db.run("operation_items_wanted", operation=operation, kind=kind, ids=array(ids))
-
-
-def beneath(db: Connection, operation: int, kind: str, id_: int) -> list[int]:
-    """Other operations that hold deleted what a row of this one rests on."""
-    return [row[0] for row in db.run("operations_beneath", operation=operation, kind=kind, id=id_)]
-
-
-def wanted(db: Connection) -> list[int]:
-    """Executed operations of which something was asked back that had to wait."""
-    return [row[0] for row in db.run("operations_wanted")]
-
-
 def set_restored(db: Connection, operation: int, whole: bool, now: float) -> None:
     """Remember a restore; with `whole`, nothing of the operation is left to restore."""
     db.run("operation_restored", id=operation, status="restored" if whole else "executed", now=now)
-
-
-def deleted_again(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> set[int]:
-    """Those of the rows that a later operation holds deleted."""
-    return {row[0] for row in db.run("deleted_again", operation=operation, kind=kind, ids=array(ids))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +171,11 @@ def restorable(db: Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, R
     return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
 
 
+def labels(db: Connection, kind: str, ids: Iterable[int]) -> list[tuple[Any, ...]]:
+    """What to show of rows, by id: (id, text, …)."""
+    return db.run(f"labels_of_{_PLURAL[kind]}", ids=array(ids)).fetchall()
+
+
 def lower_watermarks(db: Connection, paragraphs: Sequence[int]) -> int | None:
     """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
     found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
@@ -231,6 +196,16 @@ def rows_to_move(db: Connection, persons: Sequence[int], scope: int | None, chat
         rows = (dict(zip(names, row, strict=True)) for row in cursor)
         found += [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]
     return found
+
+
+def row_ids(db: Connection, query: str, ids: Iterable[int | str], **values: Any) -> list[int]:
+    """The rows that a named query finds for these ids, ascending."""
+    return sorted({row[0] for row in db.run(query, ids=array(ids), **values)})
+
+
+def flagged_ids(db: Connection, query: str, ids: Iterable[int], **values: Any) -> dict[int, bool]:
+    """The rows that a named query finds for these ids, each with its yes or no."""
+    return {row[0]: bool(row[1]) for row in db.run(query, ids=array(ids), **values)}
 
 
 def _operation(row: Sequence[Any]) -> OperationRow:

@@ -351,7 +351,7 @@ def _schema() -> list[tuple[str, list[Node]]]:
 def _columns() -> Iterator[tuple[str, str, list[Node]]]:
     """(name, type, the rest of its definition) of every column of every table."""
     for _, nodes in _schema():
-        if nodes[1] == "table":
+        if nodes[:2] == ["create", "table"]:
             for part in _split(nodes[3]):
                 match part:
                     case [str(name), str(kind), *rest] if kind in _TYPES:
@@ -382,9 +382,11 @@ def _created(nodes: list[Node]) -> str:
     match nodes:
         case ["create", "table", _, list(columns), *_]:
             return f"{_worded(nodes[:3])} (\n    " + ",\n    ".join(map(_column, _split(columns))) + "\n)"
+        case ["drop", "trigger", str(name)]:
+            return f"drop function {name}() cascade"
         case ["create", "trigger", str(name), *_]:
             return _trigger(name, nodes)
-        case _ if "index" in nodes[:3]:
+        case ["create", *_] if "index" in nodes[:3]:
             at = nodes.index("on") + 2
             return f"{_worded(nodes[:at])} ({_sorted(nodes[at])}) {_worded(nodes[at + 1 :])}".rstrip()
         case _:

@@ -1,4 +1,4 @@
-"""Files that only their owner may read."""
+"""Files that only their owner may read, in folders that keep their names through a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["UMASK", "create_private", "make_private", "private_opener", "tighten"]
+__all__ = ["UMASK", "create_private", "make_private", "private_opener", "sync_folder", "tighten"]
 
 FOLDER, FILE = 0o700, 0o600
 UMASK = 0o077
@@ -33,6 +33,17 @@ def create_private(path: Path) -> None:
 def make_private(folder: Path) -> None:
     """Make a folder, that nobody else may enter, and those above it that are missing. Raises OSError."""
     folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new and changed names in the folder durable."""
+    if os.name == "nt":  # pragma: no cover - folders cannot be opened there
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def tighten(folder: Path) -> None:

@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import InvalidRequest, StorageFailure
-from .connection import SqliteConnection, connect
-from .queries import FOREIGN
+from .queries import FOREIGN, SqliteConnection, connect
 
 __all__ = ["ReadOnlyDatabase"]
 

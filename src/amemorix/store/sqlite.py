@@ -17,11 +17,11 @@ from typing import Any, Generic, Literal, TypeVar
 from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
 from .compaction import RawFiles
-from .connection import SqliteConnection, connect
 from .file_swap import finish_exchange
 from .migrations import check, migrate, sign
 from .ports import Unit
 from .private_files import create_private
+from .queries import SqliteConnection, connect
 from .reserve import is_full
 
 __all__ = ["INCARNATION", "Database"]
@@ -156,7 +156,9 @@ class Database:
             _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"))
             sign(db, program())
-            return db, _database_id(db), _incarnation(db)
+            if (database_id := _meta(db, "database_id")) is None:
+                raise StorageFailure("The database has no id: it is damaged.", damaged=True)
+            return db, database_id, _meta(db, INCARNATION) or ""
         except (sqlite3.Error, MemoryFault) as exc:
             if db is not None:
                 db.close()
@@ -262,16 +264,9 @@ def _tune(db: SqliteConnection, synchronous: str) -> None:
     db.execute("pragma temp_store = memory")
 
 
-def _database_id(db: SqliteConnection) -> str:
-    row = db.execute("select value from meta where key = 'database_id'").fetchone()
-    if row is None:
-        raise StorageFailure("The database has no id: it is damaged.", damaged=True)
-    return row[0]
-
-
-def _incarnation(db: SqliteConnection) -> str:
-    row = db.execute("select value from meta where key = ?", (INCARNATION,)).fetchone()
-    return "" if row is None else row[0]
+def _meta(db: SqliteConnection, key: str) -> str | None:
+    row = db.run("meta_get", key=key).fetchone()
+    return None if row is None else row[0]
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:

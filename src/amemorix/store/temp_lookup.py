@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 
-from .connection import connect
-from .queries import FOREIGN, array
+from .queries import FOREIGN, array, connect
 
 __all__ = ["TempLookup"]
 

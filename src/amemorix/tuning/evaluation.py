@@ -16,8 +16,8 @@ from ..indexes.vectors.serving import DenseLane
 from ..models.glosses.table import GlossTable
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
-from ..store.time_zones import TimeZones
 from .comparison import Outcome, mean_outcome, outcome
 from .rows import QueryRow
 from .search_space import with_profile

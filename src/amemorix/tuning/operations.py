@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..config.patch import patched
 from ..fields import Count
-from ..ops import Operations, Request, Response
+from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
 from .labelled import LabelledQuery
 from .profiles import Applied
@@ -62,12 +62,8 @@ class TuningSettings(Response):
     tunable: list[str] = Field(default_factory=lambda: list(TUNABLE), description="Settings that tuning may change.")
 
 
-class Nothing(Request):
-    """No arguments."""
-
-
 @ops.operation("memory_tuning_admin", "settings", "get_settings")
-async def tuning_settings(kernel: SDKMemoryKernel, request: Nothing) -> TuningSettings:  # noqa: ARG001
+async def tuning_settings(kernel: SDKMemoryKernel, request: NoArguments) -> TuningSettings:  # noqa: ARG001
     """Show how tuning is set, and which settings it may change."""
     settings = kernel.config.tuning
     return TuningSettings(
@@ -104,7 +100,7 @@ class ProfileExported(Response):
     profile: dict[str, Any] = Field(default_factory=dict)
 
 
-class GetProfile(Request):
+class GetRetrievalProfile(Request):
     """How much history to show."""
 
     limit: Count = Field(20, ge=0, le=1000, description="Most entries of the history.")
@@ -146,7 +142,7 @@ def _profile_applied(applied: Applied) -> ProfileApplied:
 
 
 @ops.operation("memory_tuning_admin", "get_profile")
-async def get_retrieval_profile(kernel: SDKMemoryKernel, request: GetProfile) -> ProfileFound:
+async def get_retrieval_profile(kernel: SDKMemoryKernel, request: GetRetrievalProfile) -> ProfileFound:
     """Show the retrieval settings at work, and what was applied."""
     profile = kernel.retrieval_profiles.current()
     history = await kernel.retrieval_profiles.history(request.limit)
@@ -265,7 +261,7 @@ class CreateTask(Request):
     reason: Reason = ""
 
 
-class ListTasks(Request):
+class ListTuningTasks(Request):
     """Which tasks to list."""
 
     statuses: Annotated[list[Status], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)] = Field(
@@ -281,7 +277,7 @@ class TaskId(Request):
     task_id: TaskNumber
 
 
-class GetTask(TaskId):
+class GetTuningTask(TaskId):
     """A task, with its rounds if they are wanted."""
 
     include_rounds: bool = False
@@ -346,14 +342,14 @@ async def create_tuning_task(kernel: SDKMemoryKernel, request: CreateTask) -> Ta
 
 
 @ops.operation("memory_tuning_admin", "list_tasks", "list")
-async def list_tuning_tasks(kernel: SDKMemoryKernel, request: ListTasks) -> TaskList:
+async def list_tuning_tasks(kernel: SDKMemoryKernel, request: ListTuningTasks) -> TaskList:
     """List tuning tasks, the newest first."""
     tasks, total = await kernel.tuning.list(request.statuses, limit=request.limit, offset=request.offset)
     return TaskList(items=[_task_item(task) for task in tasks], count=len(tasks), total=total)
 
 
 @ops.operation("memory_tuning_admin", "get_task", "get")
-async def get_tuning_task(kernel: SDKMemoryKernel, request: GetTask) -> TaskFound:
+async def get_tuning_task(kernel: SDKMemoryKernel, request: GetTuningTask) -> TaskFound:
     """Show a tuning task."""
     found = await kernel.tuning.get(request.task_id, rounds=request.include_rounds)
     return TaskFound(task=_task_item(found.task), questions=found.questions, rounds=found.rounds)

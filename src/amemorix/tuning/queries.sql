@@ -1,56 +1,24 @@
 -- name: tuning_insert
-insert into tuning_tasks (status, options, baseline, rounds_wanted, reason, created_at, updated_at)
-values ('queued', :options, :baseline, :rounds, :reason, :now, :now) returning id;
+insert into tuning_tasks (options, baseline, rounds_wanted, reason) values (:options, :baseline, :rounds, :reason) returning id;
 
 -- name: tuning_list
-select t.id, t.status, t.stage, t.options, t.baseline, t.rounds_wanted,
+select t.id, w.status, t.stage, t.options, t.baseline, t.rounds_wanted,
        (select count(*) from tuning_rounds r where r.task = t.id),
        coalesce((select sum(seconds) from tuning_rounds r where r.task = t.id), 0),
-       t.result, t.reason, t.error, t.attempts, t.created_at, t.started_at, t.finished_at
-from tuning_tasks t
-where (:statuses is null or t.status in (select value from json_each(:statuses)))
-  and (:ids is null or t.id in (select value from json_each(:ids)))
+       t.result, t.reason, w.error, w.created_at, w.started_at, w.finished_at
+from tuning_tasks t join tasks w on w.kind = 'tuning' and w.key = t.id
+where (:id is null or t.id = :id) and (:statuses is null or w.status in (select value from json_each(:statuses)))
 order by t.id desc limit :limit offset :offset;
 
--- name: tuning_count
-select count(*) from tuning_tasks
-where :statuses is null or status in (select value from json_each(:statuses));
+-- name: tuning_stage
+update tuning_tasks set stage = :stage where id = :id;
 
--- name: tuning_any_due
-select 1 from tuning_tasks
-where status = 'queued' or (status = 'running' and (worker <> :worker or leased_until <= :now)) limit 1;
-
--- name: tuning_claim
--- only one worker lives at a time: what another one held was cut short
-update tuning_tasks set status = 'running', worker = :worker, leased_until = :until, attempts = attempts + 1,
-                        started_at = coalesce(started_at, :now), updated_at = :now
-where id = (
-    select id from tuning_tasks
-    where status = 'queued' or (status = 'running' and (worker <> :worker or leased_until <= :now))
-    order by id limit 1)
-returning id;
-
--- name: tuning_hold
--- the task goes on: false if it is no longer this worker's
-update tuning_tasks set stage = :stage, attempts = 0, leased_until = :until, updated_at = :now
-where id = :id and status = 'running' and worker = :worker returning id;
-
--- name: tuning_finish
-update tuning_tasks set status = :status, stage = iif(:status = 'completed', 'done', stage), result = :result,
-                        error = :error, worker = '', leased_until = null, finished_at = :now, updated_at = :now
-where id = :id and status = 'running' and worker = :worker;
-
--- name: tuning_release
--- it failed, and is tried again
-update tuning_tasks set status = 'queued', error = :error, worker = '', leased_until = null, updated_at = :now
-where id = :id and status = 'running' and worker = :worker;
-
--- name: tuning_cancel
-update tuning_tasks set status = 'cancelled', worker = '', leased_until = null, finished_at = :now, updated_at = :now
-where id = :id and status in ('queued', 'running') returning id;
+-- name: tuning_result
+update tuning_tasks set stage = 'done', result = :result where id = :id;
 
 -- name: tuning_prune
-delete from tuning_tasks where status not in ('queued', 'running') and id not in (
+delete from tuning_tasks where id in (
+    select key from tasks where kind = 'tuning' and status not in ('queued', 'running')) and id not in (
     select id from tuning_tasks order by id desc limit :keep);
 
 -- name: tuning_query_insert

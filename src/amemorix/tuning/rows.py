@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
@@ -34,7 +35,6 @@ class TaskRow:
     result: dict[str, Any]
     reason: str
     error: str
-    attempts: int
     created_at: float
     started_at: float | None
     finished_at: float | None
@@ -107,47 +107,34 @@ def add(
     db: Connection, *, options: Mapping[str, Any], baseline: Mapping[str, Any], rounds: int, reason: str, now: float
 ) -> int:
     """Queue a task."""
-    values = {"options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason, "now": now}
-    return db.run("tuning_insert", **values).fetchone()[0]
+    values = {"options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason}
+    task = db.run("tuning_insert", **values).fetchone()[0]
+    task_rows.enqueue(db, "tuning", task, due_at=now, now=now)
+    return task
 
 
 def tasks(
     db: Connection,
     *,
-    ids: Sequence[int] | None = None,
+    id_: int | None = None,
     statuses: Sequence[str] | None = None,
     limit: int = 1,
     offset: int = 0,
 ) -> list[TaskRow]:
     """The newest first."""
-    values = {"ids": optional_array(ids), "statuses": optional_array(statuses), "limit": limit, "offset": offset}
+    values = {"id": id_, "statuses": optional_array(statuses), "limit": limit, "offset": offset}
     return [
         TaskRow(
-            id_, status, stage, json.loads(options), json.loads(baseline), wanted, done, seconds, json.loads(result),
+            row, status, stage, json.loads(options), json.loads(baseline), wanted, done, seconds, json.loads(result),
             *rest,
         )
-        for id_, status, stage, options, baseline, wanted, done, seconds, result, *rest in db.run("tuning_list", **values)
+        for row, status, stage, options, baseline, wanted, done, seconds, result, *rest in db.run("tuning_list", **values)
     ]  # fmt: skip
 
 
-def count(db: Connection, statuses: Sequence[str] | None) -> int:
-    """How many tasks have one of these statuses."""
-    return db.run("tuning_count", statuses=optional_array(statuses)).fetchone()[0]
-
-
-def finish(
-    db: Connection,
-    id_: int,
-    status: Literal["completed", "failed"],
-    *,
-    worker: str,
-    now: float,
-    result: Mapping[str, Any] | None = None,
-    error: str = "",
-) -> None:
-    """End the task if it is still this worker's."""
-    values = {"id": id_, "status": status, "worker": worker, "result": _json(result or {}), "error": error}
-    db.run("tuning_finish", **values, now=now)
+def keep_result(db: Connection, id_: int, result: Mapping[str, Any]) -> None:
+    """Store what a task came to."""
+    db.run("tuning_result", id=id_, result=_json(result))
 
 
 def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:

@@ -1,17 +1,19 @@
-"""The settings that tuning may change, and how a few numbers become all of them."""
+"""The settings that tuning may change, how a few numbers become all of them, and which are tried next: a hill climb."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..config.model import Config, Retrieval, Section
 from ..config.patch import merged
+from .rows import RoundItem
 
 __all__ = [
-    "CURRENT", "FACTORS", "LEAST", "MOST", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance",
-    "first_params", "flat", "profile_of", "shipped_profile", "with_profile",
+    "CURRENT", "FACTORS", "LEAST", "MOST", "Profile", "SHIPPED", "TUNABLE", "best_round", "changed", "decode",
+    "first_params", "flat", "merit", "profile_of", "proposed", "shipped_profile", "with_profile",
 ]  # fmt: skip
 
 Profile = dict[str, Any]
@@ -33,6 +35,10 @@ _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 _FURTHER = ("retrieval.candidates", "retrieval.rerank.enabled", "retrieval.rerank.depth", "retrieval.sparse.enabled")
 _STAGES = ("retrieval.weights", "retrieval.rerank.weights")
 HIGHEST_WEIGHT = 10.0
+PRIOR = 0.015
+"""What a doubling or halving of all groups of weights has to gain."""
+STEPS = (2.5, 1.6, 1.25)
+"""What a factor is multiplied or divided by, sweep after sweep over the groups."""
 
 
 def flat(section: Section | Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -91,6 +97,31 @@ def decode(params: Mapping[str, Any], current: Mapping[str, Any]) -> Profile:
     return profile
 
 
-def distance(params: Mapping[str, Any]) -> float:
-    """How far the factors are from 1: the mean of their binary logarithms, without sign."""
-    return sum(abs(math.log2(params[name])) for name in FACTORS) / len(FACTORS)
+def merit(score: float, params: Mapping[str, Any]) -> float:
+    """A score less what it costs to be far from what is known to work: the mean of the factors' binary logarithms."""
+    distance = sum(abs(math.log2(params[name])) for name in FACTORS) / len(FACTORS)
+    return round(score - PRIOR * distance, 6)
+
+
+def best_round(rounds: Sequence[RoundItem]) -> RoundItem:
+    """The one of the highest merit; of equal ones the first. The first round is what is at work."""
+    return max(rounds, key=lambda one: (one.merit, -one.round))
+
+
+def proposed(done: Sequence[RoundItem], *, seed: int, anchors: Sequence[str]) -> dict[str, Any]:
+    """The numbers of the next round: first each anchor as it is, then from the best one group by group upwards, and
+    downwards where that was no better.
+
+    It follows from the rounds and the seed alone, so that a task that was cut short goes on as if it had not been.
+    """
+    if len(done) < len(anchors):
+        return first_params(anchors[len(done)])
+    best, move = best_round(done[: len(anchors)]), 0
+    for one in done[len(anchors) :]:
+        better = one.merit > best.merit
+        best = one if better else best
+        move += 2 if better and move % 2 == 0 else 1
+    group = random.Random(seed).sample(FACTORS, len(FACTORS))[move // 2 % len(FACTORS)]
+    step = STEPS[move // (2 * len(FACTORS)) % len(STEPS)]
+    factor = best.params[group] * (step if move % 2 == 0 else 1 / step)
+    return best.params | {group: round(min(MOST, max(LEAST, factor)), 4)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import uuid
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -18,24 +17,24 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, NotFound
 from ..ports import ChatModel
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection, Unit
+from ..store.tasks import Claim, TaskWorker
 from . import rows as tuning_rows
 from .comparison import Outcome, Verdict, judge, percentile, worth
 from .evaluation import Cancelled, Evaluator
-from .hill_climb import best_round, merit, proposed
 from .labelled import LabelledQuery, read_labelled
 from .profiles import Applied, RetrievalProfileService
 from .query_set import Draft, divided, drafted, lines_of, statements, written_by_model
 from .rows import NewQuery, QuestionCount, RoundItem, Stage, TaskRow
-from .search_space import CURRENT, SHIPPED, changed, decode, profile_of, shipped_profile
+from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
 
 __all__ = ["LAST_STEPS", "ROUNDS", "Found", "TuningService"]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 ROUNDS = {"quick": 8, "standard": 20, "deep": 32}
-OPEN = ("queued", "running")
 MOST_ATTEMPTS = 3
 PARTS = {"train": (8, "learn from"), "validation": (6, "choose by"), "held_out": (6, "test with")}
 """Part -> the questions without which it tells nothing, and what it is for."""
@@ -87,7 +86,7 @@ class TuningService:
         self._clock = clock
         self._background = background
         self._chat = chat
-        self._worker = uuid.uuid4().hex
+        self._tasks = TaskWorker(store, "tuning", clock=clock, lease=self._settings.lease_seconds, most=MOST_ATTEMPTS)
         self._one_at_a_time = asyncio.Lock()
         self._cancelled: set[int] = set()
 
@@ -111,14 +110,14 @@ class TuningService:
 
         def unit(db: Connection) -> TaskRow:
             most = self._settings.max_queue_size
-            if tuning_rows.count(db, OPEN) >= most:
+            if task_rows.open_count(db, "tuning") >= most:
                 raise Conflict(f"{most} tuning tasks wait already.", setting="tuning.max_queue_size")
             baseline = profile_of(self._config)
             id_ = tuning_rows.add(db, options=options, baseline=baseline, rounds=rounds, reason=reason, now=now)
             tuning_rows.keep_queries(db, id_, queries)
             db.run("tuning_prune", keep=self._settings.keep_tasks)
             name(task_id=f"t{id_}")
-            return tuning_rows.tasks(db, ids=[id_])[0]
+            return tuning_rows.tasks(db, id_=id_)[0]
 
         return await self._store.write(unit)
 
@@ -126,7 +125,7 @@ class TuningService:
         """A task. Raises NotFound."""
 
         def unit(db: Connection) -> Found | None:
-            tasks = tuning_rows.tasks(db, ids=[id_])
+            tasks = tuning_rows.tasks(db, id_=id_)
             if not tasks:
                 return None
             counts = [QuestionCount(*row) for row in db.run("tuning_query_counts", task=id_)]
@@ -139,12 +138,13 @@ class TuningService:
 
     async def list(self, statuses: Sequence[str], *, limit: int, offset: int) -> tuple[list[TaskRow], int]:
         """(tasks, the newest first; how many there are)."""
-        some = statuses or None
-        return await self._store.read(
-            lambda db: (
-                tuning_rows.tasks(db, statuses=some, limit=limit, offset=offset), tuning_rows.count(db, some)
-            )
-        )  # fmt: skip
+
+        def unit(db: Connection) -> tuple[list[TaskRow], int]:
+            counts = task_rows.counts(db, "tuning")
+            total = sum(counts[status] for status in set(statuses)) if statuses else counts.total()
+            return tuning_rows.tasks(db, statuses=statuses or None, limit=limit, offset=offset), total
+
+        return await self._store.read(unit)
 
     async def rounds(self, id_: int, *, limit: int, offset: int) -> tuple[list[RoundItem], int]:
         """(rounds of a task in their order, how many it has done). Raises NotFound."""
@@ -157,7 +157,7 @@ class TuningService:
         task = (await self.get(id_)).task
         now = self._clock.now()
         naming()(task_id=f"t{id_}")
-        if await self._store.write(lambda db: db.run("tuning_cancel", id=id_, now=now).fetchone()) is None:
+        if await self._store.write(lambda db: task_rows.cancel(db, "tuning", id_, now=now, at_once=True)) is None:
             raise Conflict(f"Tuning task {id_} is {task.status}: there is nothing to cancel.", field="task_id")
         self._cancelled.add(id_)
         return (await self.get(id_)).task
@@ -191,57 +191,34 @@ class TuningService:
 
     async def step(self) -> bool:
         """Work on a task to its end; False if none waits."""
-        async with self._one_at_a_time:
-            try:
-                now, worker = self._clock.now(), self._worker
-                if (
-                    await self._store.read(lambda db: db.run("tuning_any_due", worker=worker, now=now).fetchone())
-                    is None
-                ):
-                    return False
-                values = {"worker": worker, "now": now, "until": now + self._settings.lease_seconds}
-                row = await self._store.write(lambda db: db.run("tuning_claim", **values).fetchone())
-                if row is not None:
-                    await self._work(row[0])
-                return row is not None
-            except asyncio.CancelledError:
-                self._worker = uuid.uuid4().hex  # what was held under the old name may be taken over at once
-                raise
+        async with self._one_at_a_time, self._tasks.batch() as claims:
+            for claim in claims:
+                await self._work(claim)
+            return bool(claims)
 
-    async def _work(self, id_: int) -> None:
+    async def _work(self, claim: Claim) -> None:
         """Questions, rounds, comparison: each is stored when it is done."""
+        id_, tasks = claim.key, self._tasks
         try:
             task = (await self.get(id_)).task
-            if task.attempts > MOST_ATTEMPTS:
-                raise _GivenUp("It was cut short again and again at the same place.")
             if task.stage == "queries":
-                await self._make_questions(task)
+                await self._make_questions(task, claim)
             while len(done := (await self.get(id_, rounds=True)).rounds) < task.rounds_wanted:
-                await self._round(task, done)
-            await self._compare(task, done)
+                await self._round(task, done, claim)
+            await self._compare(task, done, claim)
         except (Cancelled, _LostTask):
             log.info("tuning task %d was ended", id_)
         except _GivenUp as exc:
-            await self._fail(id_, str(exc))
+            error = str(exc)
+            await self._store.write(lambda db: tasks.done(db, claim, "failed", error=error))
         except Exception as exc:
             log.exception("tuning task %d failed", id_)
-            error = f"{type(exc).__name__}: {exc}"[:500]
-            if (await self.get(id_)).task.attempts >= MOST_ATTEMPTS:
-                await self._fail(id_, error)
-                return
-            values = {"id": id_, "worker": self._worker, "now": self._clock.now(), "error": error}
-            await self._store.write(lambda db: db.run("tuning_release", **values))
-            await asyncio.sleep(self._settings.poll_interval_seconds)
+            error, pause = f"{type(exc).__name__}: {exc}"[:500], self._settings.poll_interval_seconds
+            await self._store.write(lambda db: tasks.retry(db, claim, error, pause))
         finally:
             self._cancelled.discard(id_)
 
-    async def _fail(self, id_: int, error: str) -> None:
-        now = self._clock.now()
-        await self._store.write(
-            lambda db: tuning_rows.finish(db, id_, "failed", worker=self._worker, now=now, error=error)
-        )
-
-    async def _make_questions(self, task: TaskRow) -> None:
+    async def _make_questions(self, task: TaskRow, claim: Claim) -> None:
         seed, now = task.options["seed"], self._clock.now()
         drafts = await self._store.read(lambda db: _given(db, task.id, now))
         if task.options["own_questions"]:
@@ -257,7 +234,7 @@ class TuningService:
         _must_be_enough(parts)
 
         def unit(db: Connection) -> None:
-            self._hold(db, task.id, "rounds")
+            self._hold(db, claim, "rounds")
             tuning_rows.keep_queries(db, task.id, parts)
 
         await self._store.write(unit)
@@ -267,7 +244,7 @@ class TuningService:
         """On the background thread: the readers are left to callers."""
         return await asyncio.get_running_loop().run_in_executor(self._background, self._store.read_here, unit)
 
-    async def _round(self, task: TaskRow, done: Sequence[RoundItem]) -> None:
+    async def _round(self, task: TaskRow, done: Sequence[RoundItem], claim: Claim) -> None:
         """Try the next settings on the training questions."""
         started, objective = time.perf_counter(), task.options["objective"]
         differs = task.options["try_shipped"] and task.baseline != shipped_profile()
@@ -289,27 +266,29 @@ class TuningService:
         kept = RoundItem(len(done), score, merit(score, params), params, figures, profile, spent)
 
         def unit(db: Connection) -> None:
-            self._hold(db, task.id, "rounds")
+            self._hold(db, claim, "rounds")
             tuning_rows.keep_round(db, task.id, kept, self._clock.now())
 
         await self._store.write(unit)
 
-    async def _compare(self, task: TaskRow, done: Sequence[RoundItem]) -> None:
+    async def _compare(self, task: TaskRow, done: Sequence[RoundItem], claim: Claim) -> None:
         """Test the best round on questions that it was not chosen by, and end the task."""
         best = best_round(done)
         verdict = Verdict(reasons=("Nothing better was found than what is at work.",))
         if changed(best.profile, task.baseline):
-            await self._store.write(lambda db: self._hold(db, task.id, "comparison"))
+            await self._store.write(lambda db: self._hold(db, claim, "comparison"))
             both = [task.baseline, best.profile]
             validation, held_out = [await self._ask(task, both, part) for part in ("validation", "held_out")]
             verdict = judge(
                 best, task.baseline, validation, held_out, objective=task.options["objective"],
                 seed=task.options["seed"],
             )  # fmt: skip
-        result, now = asdict(verdict), self._clock.now()
-        await self._store.write(
-            lambda db: tuning_rows.finish(db, task.id, "completed", worker=self._worker, now=now, result=result)
-        )
+
+        def unit(db: Connection) -> None:
+            if self._tasks.done(db, claim):
+                tuning_rows.keep_result(db, task.id, asdict(verdict))
+
+        await self._store.write(unit)
 
     async def _ask(self, task: TaskRow, profiles: Sequence[dict[str, Any]], part: str) -> list[list[Outcome]]:
         now = self._clock.now()
@@ -319,12 +298,11 @@ class TuningService:
             wanted=lambda: task.id not in self._cancelled,
         )  # fmt: skip
 
-    def _hold(self, db: Connection, id_: int, stage: Stage) -> None:
+    def _hold(self, db: Connection, claim: Claim, stage: Stage) -> None:
         """Begin the lease again. Raises _LostTask, which undoes the unit of work."""
-        now = self._clock.now()
-        values = {"stage": stage, "worker": self._worker, "now": now, "until": now + self._settings.lease_seconds}
-        if db.run("tuning_hold", id=id_, **values).fetchone() is None:
+        if self._tasks.hold(db, claim, progress=True) is None:
             raise _LostTask
+        db.run("tuning_stage", id=claim.key, stage=stage)
 
 
 def _given(db: Connection, task: int, now: float) -> list[Draft]:

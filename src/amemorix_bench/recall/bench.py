@@ -139,11 +139,7 @@ class RecallBench:
 
 @contextlib.asynccontextmanager
 async def loaded(
-    dataset: Dataset,
-    *,
-    config: Mapping[str, Any] | None = None,
-    merged: bool = False,
-    on_stage: OnStage | None = None,
+    dataset: Dataset, *, config: Mapping[str, Any] | None = None, merged: bool = False, on_stage: OnStage | None = None
 ) -> AsyncGenerator[RecallBench, None]:
     """A memory in a temporary folder that holds the corpora."""
     clock = AskingClock()

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from ..metrics import Interval, Score
 from .ablation import Ablation
-from .relations import RelationGain
 from .result import Line, RecallReport, breakdown
+from .run import RelationGain
 
 __all__ = ["print_ablation", "print_relations", "print_report"]
 
@@ -54,7 +54,9 @@ def print_ablation(ablations: Sequence[Ablation], console: Console | None = None
     for name in ("r@10 change, 95 %", "p50 ms"):
         table.add_column(name, justify="right")
     for one in ablations:
-        cells = [cell for field in _ABLATED.values() for cell in _changed(one, field)]
+        cells = [
+            cell for field in _ABLATED.values() for cell in (f"{getattr(one.score, field):.3f}", _change(one, field))
+        ]
         table.add_row(one.name, *cells, _span(one.intervals["recall_10"], signed=True), f"{one.p50:.1f}")
     out.print(table)
 
@@ -66,22 +68,23 @@ def print_relations(gains: Sequence[RelationGain], console: Console | None = Non
     for name in ("n", *(column for figure in _GAINED for column in (figure, "without", "change")), "r@10 change, 95 %"):
         table.add_column(name, justify="right")
     for one in gains:
-        cells = [cell for field in _GAINED.values() for cell in _gained(one, field)]
+        cells = [
+            cell
+            for field in _GAINED.values()
+            for cell in (
+                f"{getattr(one.with_relations, field):.3f}",
+                f"{getattr(one.without, field):.3f}",
+                _change(one, field),
+            )
+        ]
         style = "bold" if one.label == "all" else None
         span = _span(one.intervals["recall_10"], signed=True)
         table.add_row(one.label, str(one.questions), *cells, span, style=style)
     out.print(table)
 
 
-def _gained(one: RelationGain, field: str) -> tuple[str, str, str]:
-    mark = "*" if one.intervals[field].excludes_zero else " "
-    with_, without = getattr(one.with_relations, field), getattr(one.without, field)
-    return f"{with_:.3f}", f"{without:.3f}", f"{getattr(one.difference, field):+.3f}{mark}"
-
-
-def _changed(one: Ablation, field: str) -> tuple[str, str]:
-    mark = "*" if one.intervals[field].excludes_zero else " "
-    return f"{getattr(one.score, field):.3f}", f"{getattr(one.difference, field):+.3f}{mark}"
+def _change(one: Ablation | RelationGain, field: str) -> str:
+    return f"{getattr(one.difference, field):+.3f}" + ("*" if one.intervals[field].excludes_zero else " ")
 
 
 def _opening(report: RecallReport) -> str:

@@ -1,18 +1,31 @@
-"""A recall benchmark from the data set to its report."""
+"""A recall benchmark from the data set to its report, and what the relations that are read out of texts are worth."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from ..metrics import Interval, Score, difference, intervals, mean_score
 from .ablation import Ablation, ablate
 from .bench import loaded
 from .dataset import Dataset
 from .fill import OnStage
-from .relations import RelationGain, compare
-from .result import RecallReport
+from .result import QuestionResult, RecallReport
 
-__all__ = ["run", "run_with_and_without_relations"]
+__all__ = ["RelationGain", "run", "run_with_and_without_relations"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationGain:
+    """One kind of question, or all that count: with relations, without, and the difference with intervals of pairs."""
+
+    label: str
+    questions: int
+    with_relations: Score
+    without: Score
+    difference: Score
+    intervals: Mapping[str, Interval]
 
 
 async def run(
@@ -43,6 +56,18 @@ async def run_with_and_without_relations(
     on_stage: OnStage | None = None,
 ) -> tuple[RecallReport, list[RelationGain]]:
     """The same as `run`, and then with a memory that reads no relations. Raises InvalidConfig."""
-    few = dataset if limit is None or merged else dataset.sample(limit)
-    report, _ = await run(few, config=config, merged=merged, on_stage=on_stage)
-    return report, await compare(few, report, config=config, merged=merged, on_stage=on_stage)
+    report, _ = await run(dataset, limit=limit, config=config, merged=merged, on_stage=on_stage)
+    if on_stage:
+        on_stage("once more without relations")
+    bare = {**(config or {}), "extraction.enabled": False}
+    without, _ = await run(dataset, limit=limit, config=bare, merged=merged, on_stage=on_stage)
+    pairs = list(zip(report.results, without.results, strict=True))
+    groups = [(name, [pair for pair in pairs if pair[0].category == name]) for name in report.subject.categories]
+    groups.append(("all", [pair for pair in pairs if pair[0].category in report.subject.headline]))
+    return report, [_gain(label, some) for label, some in groups if some or label == "all"]
+
+
+def _gain(label: str, pairs: Sequence[tuple[QuestionResult, QuestionResult]]) -> RelationGain:
+    on, off = [one.score for one, _ in pairs], [other.score for _, other in pairs]
+    mean, base = mean_score(on), mean_score(off)
+    return RelationGain(label, len(pairs), mean, base, difference(mean, base), intervals(on, minus=off))

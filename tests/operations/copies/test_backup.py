@@ -56,6 +56,7 @@ async def test_a_backup_is_a_whole_database_with_its_manifest(dense_host: AMemor
         texts = {row[0] for row in db.execute("select content from paragraphs")}
     assert texts == {"The kettle is blue.", "我住在上海。"}
     assert "kettle" not in (folder / "manifest.json").read_text()
+    assert (await admin(dense_host, "backup_status"))["doing"] == ""
 
 
 async def test_the_settings_are_kept_without_secrets(opened: Open) -> None:
@@ -78,6 +79,10 @@ async def test_backups_are_listed_the_newest_first_and_deleted(opened: Open) -> 
     gone = await admin(host, "delete_backup", backup=made[1])
     assert gone["deleted"] and not Path(gone["backup"]["path"]).exists()
     assert [one["id"] for one in (await admin(host, "list_backups"))["backups"]] == [made[2], made[0]]
+    with (Path(gone["backup"]["path"]).with_name(made[0]) / "memory.db").open("ab") as file:
+        file.write(b"x")
+    listed = {one["id"]: one["sound"] for one in (await admin(host, "list_backups"))["backups"]}
+    assert listed == {made[0]: False, made[2]: True}
 
 
 async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opened: Open) -> None:
@@ -149,10 +154,6 @@ async def test_a_backup_has_to_be_named_and_known(host: AMemorixHostService, act
         await refused(host, ADMIN, {"action": action, "backup": unknown}, "backup", code="not_found")
     for outside in ("/etc/passwd", str(data_of(host)), "../memory.db"):
         await refused(host, ADMIN, {"action": action, "backup": outside}, "backup")
-
-
-async def test_nothing_is_under_way_when_nothing_is(host: AMemorixHostService) -> None:
-    assert (await admin(host, "backup_status"))["doing"] == ""
 
 
 # while others write
@@ -303,12 +304,17 @@ async def test_indexes_of_another_history_are_never_used(tmp_path: Path) -> None
             assert (await admin(host, "refresh_self_check"))["report"]["ok"]
 
 
-async def test_ids_given_out_since_the_backup_are_not_given_out_again(host: AMemorixHostService) -> None:
+async def test_ids_given_out_since_the_backup_are_not_given_out_again_and_the_restore_is_audited(
+    host: AMemorixHostService,
+) -> None:
     made = await backed_up(host)
     first = await told(host, "The kettle is blue.")
-    await admin(host, "restore_backup", backup=made["id"])
+    done = await admin(host, "restore_backup", backup=made["id"])
     second = await told(host, "The lantern is red.")
     assert second["stored_ids"][0] not in first["stored_ids"]
+    rows = (await admin(host, "audit", of_action="restore_backup"))["items"]
+    assert [row["target"] for row in rows] == [f"backup={made['id']} set_aside={done['set_aside']['id']}"]
+    assert rows[0]["component"] == ADMIN and rows[0]["door"] == "host"
 
 
 async def test_calls_during_a_restore_are_all_answered(tmp_path: Path) -> None:
@@ -402,22 +408,6 @@ async def test_a_wrong_number_in_a_manifest_does_no_harm(host: AMemorixHostServi
     assert (await told(host, "The lantern is red."))["stored_ids"]
 
 
-async def test_a_restore_is_in_the_audit_of_what_it_brings(host: AMemorixHostService) -> None:
-    made = await backed_up(host)
-    done = await admin(host, "restore_backup", backup=made["id"])
-    rows = (await admin(host, "audit", of_action="restore_backup"))["items"]
-    assert [row["target"] for row in rows] == [f"backup={made['id']} set_aside={done['set_aside']['id']}"]
-    assert rows[0]["component"] == ADMIN and rows[0]["door"] == "host"
-
-
-async def test_the_list_tells_a_damaged_backup(host: AMemorixHostService) -> None:
-    made = [await backed_up(host), await backed_up(host)]
-    with (Path(made[0]["path"]) / "memory.db").open("ab") as file:
-        file.write(b"x")
-    listed = {one["id"]: one["sound"] for one in (await admin(host, "list_backups"))["backups"]}
-    assert listed == {made[0]["id"]: False, made[1]["id"]: True}
-
-
 async def test_a_restore_that_is_given_up_on_while_it_copies_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -455,59 +445,6 @@ async def test_a_restored_memory_goes_on_with_backups_and_restarts(tmp_path: Pat
 
 
 TEXT, CHINESE, KEPT = "zanzibar quorum vexillology", "麒麟貔貅饕餮穷奇混沌梼杌", "The kettle is blue."
-
-
-async def test_a_purge_reaches_backups_and_says_which(opened: Open, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
-    await told(host, KEPT)
-    before = await backed_up(host)
-    await told(host, TEXT, chat_id="away")
-    await said(host, "away", ("Zebedee", CHINESE))
-    await host.settle(120)
-    held = [await backed_up(host), await backed_up(host, path=str(root))]
-    assert left(data_of(host) / "backups", [TEXT, CHINESE]) and left(root, [TEXT, CHINESE])
-
-    done = await host.invoke(
-        "memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "away", "purge": True}
-    )
-
-    assert done["success"], done
-    receipt = done["receipt"]
-    assert receipt["found"] == {}
-    names = [f"backups/{held[0]['id']}/memory.db", str(root / held[1]["id"] / "memory.db")]
-    assert sorted(copy["file"] for copy in receipt["copies"] if copy["done"] == "rewritten") == sorted(names)
-    shutil.copytree(data_of(host), tmp_path / "copy")
-    assert left(tmp_path / "copy", [TEXT, CHINESE]) == [] and left(root, [TEXT, CHINESE]) == []
-    for one in (await admin(host, "list_backups"))["backups"]:
-        assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
-        assert one["purged"] == (0 if one["id"] == before["id"] else 1)
-    await admin(host, "restore_backup", backup=held[0]["id"])
-    assert await contents(host, "zanzibar", chat_id="away") == []
-    assert await contents(host, "kettle") == [KEPT]
-
-
-async def test_a_backup_that_a_purge_could_not_reach_brings_nothing_back(opened: Open, tmp_path: Path) -> None:
-    """It was on a disk that was not there; what has been purged since goes from it when it is restored."""
-    root = tmp_path / "root"
-    root.mkdir()
-    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
-    await told(host, KEPT)
-    await told(host, TEXT, chat_id="away")
-    await said(host, "away", ("Zebedee", CHINESE))
-    await host.settle(120)
-    made = await backed_up(host, path=str(root))
-    shutil.move(root / made["id"], tmp_path / "unplugged")
-    await host.invoke("memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "away", "purge": True})
-    shutil.move(tmp_path / "unplugged", root / made["id"])
-
-    done = await admin(host, "restore_backup", backup=made["id"])
-
-    assert done["erased"] > 0
-    assert await contents(host, KEPT) == [KEPT]
-    shutil.copytree(data_of(host), tmp_path / "copy")
-    assert left(tmp_path / "copy", [TEXT, CHINESE]) == []
 
 
 async def test_what_was_purged_stays_away_however_often_old_backups_are_restored(opened: Open, tmp_path: Path) -> None:
@@ -568,28 +505,28 @@ async def test_only_what_a_backup_left_is_swept(opened: Open, tmp_path: Path) ->
     assert others.exists()
 
 
-async def test_a_purge_empties_records_in_backups_and_removes_none(opened: Open, tmp_path: Path) -> None:
+async def test_a_purge_empties_records_in_backups_says_which_and_removes_none(opened: Open, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
+    before = await backed_up(host)
     await quoted(host)
-    held = [
-        await backed_up(host),
-        await backed_up(host, path=str(root)),
-        await backed_up(host, path=str(root / "a" / "b")),
-    ]
+    held = [await backed_up(host, path=path) for path in ("", str(root), str(root / "a" / "b"))]
     listed = [one["id"] for one in (await admin(host, "list_backups"))["backups"]]
-    assert sorted(listed) == sorted(one["id"] for one in held)
+    assert sorted(listed) == sorted(one["id"] for one in (before, *held))
     told_of = [QUOTE, CHINESE, CHAT, PERSON]
     assert left(root / "a", told_of), "a backup in a folder below a root is one of those that hold it"
 
     receipt = await forget_chat(host)
 
-    assert {copy["done"] for copy in receipt["copies"] if copy["file"].endswith("memory.db")} == {"rewritten"}
+    assert receipt["found"] == {}
+    names = {f"backups/{held[0]['id']}/memory.db", *(f"{one['path']}/memory.db" for one in held[1:])}
+    assert {copy["file"] for copy in receipt["copies"] if copy["done"] == "rewritten"} >= names
     shutil.copytree(data_of(host), tmp_path / "copy")
     assert left(tmp_path / "copy" / "backups", told_of) == [] and left(root, told_of) == []
-    for one in held:
+    for one in (await admin(host, "list_backups"))["backups"]:
         assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
+        assert bool(one["purged"]) == (one["id"] != before["id"])
     await admin(host, "restore_backup", backup=held[2]["id"])
     assert await contents(host, "kettle") == [KEPT]
 

@@ -312,7 +312,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
 NAMES = """
 chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
 entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
-undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides derive_tasks
+undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides tasks
 summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
 tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
 episode_news
@@ -346,6 +346,9 @@ async def test_a_memory_that_imported_files_is_carried(tmp_path: Path) -> None:
         assert (await admin(host, "import_export", path=carried(done["path"], tmp_path / "b")))["imported"]
         assert any("The kettle is blue." in text for text in await contents(host, "kettle"))
         assert any("我住在上海。" in text for text in await contents(host, "上海"))
+        assert rows(host, "select key from tasks where kind = 'import'") == [], (
+            "which speaks of files that are not here"
+        )
 
 
 async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ async def executed(host: AMemorixHostService, plan_id: str) -> dict[str, Any]:
 
 def rows(folder: Path) -> dict[str, list[Any]]:
     """Every table but those that keep what was done."""
-    apart = ("audit", "changes", "correction_plans", "sqlite_sequence", "meta", "derive_tasks")
+    apart = ("audit", "changes", "correction_plans", "sqlite_sequence", "meta", "tasks")
     with sqlite3.connect(next(folder.rglob("memory.db"))) as db:
         names = [name for (name,) in db.execute("select name from sqlite_master where type = 'table'")]
         return {name: sorted(db.execute(f"select * from {name}"), key=repr) for name in names if name not in apart}

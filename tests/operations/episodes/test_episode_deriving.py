@@ -12,8 +12,8 @@ import pytest
 
 import pace
 from amemorix import AMemorixHostService
-from amemorix.episodes import deriving_rows
 from amemorix.episodes import grouping as episode_grouping
+from amemorix.episodes import rows as episode_rows
 from amemorix.episodes.service import EpisodeService
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
@@ -50,14 +50,14 @@ async def until(host: AMemorixHostService, name: str, value: int) -> None:
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many paragraphs each page held that was read from now on."""
     pages: list[int] = []
-    read = deriving_rows.material
+    read = episode_rows.material
 
     def counted(*args: Any) -> Any:
         found = read(*args)
         pages.append(len(found))
         return found
 
-    monkeypatch.setattr(deriving_rows, "material", counted)
+    monkeypatch.setattr(episode_rows, "material", counted)
     return pages
 
 
@@ -278,7 +278,7 @@ async def test_work_is_thrown_away_when_another_has_taken_it_over(
         found = await derive(self, source)
         stored.append(rows(host, "select * from episodes"))
         if len(stored) == 1:
-            change(host, "update derive_tasks set worker = 'robber' where kind = 'episodes'")
+            change(host, "update tasks set worker = 'robber' where kind = 'episodes'")
         return found
 
     monkeypatch.setattr(EpisodeService, "_derive", robbed)

@@ -100,19 +100,6 @@ async def test_they_can_be_switched_off(tmp_path: Path) -> None:
         assert len(await episodes(host)) == 1
 
 
-async def test_a_revision_shows_in_its_episode(host: AMemorixHostService) -> None:
-    await said(host, "c", *turns(0, 60))
-    message = {"external_id": "m", "speaker": "Ada", "time": START + 90}
-    for text in ("the secret kite", "the open kite"):
-        await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": text}]})
-        await host.settle(120)
-    (episode,) = await episodes(host)
-
-    assert len(episode["paragraphs"]) == 3
-    assert "open kite" in episode["summary"]
-    assert "secret" not in episode["summary"] + episode["title"]
-
-
 async def test_an_episode_is_as_good_as_its_best_paragraph(host: AMemorixHostService) -> None:
     await said(host, "c", *turns(0, 1, 2, words="walrus on the pier"))
     await said(host, "c", *turns(3 * DAY, 3 * DAY + 1, words="lemon cake"))
@@ -180,7 +167,7 @@ async def play(host: AMemorixHostService, step: tuple[str, Any]) -> None:
         await host.invoke("memory_source_admin", {"action": "delete", "source": what})
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 async def test_step_by_step_gives_the_same_as_all_at_once(opened: Open, tmp_path: Path, seed: int) -> None:
     settings = {"episode": {"max_paragraphs": 7, "poll_interval_seconds": 3600}}
     slowly = await opened(tmp_path / "slow", **settings)

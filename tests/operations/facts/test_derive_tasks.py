@@ -3,27 +3,69 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import deadly_life
 from amemorix import AMemorixHostService
+from amemorix.episodes import grouping
 from amemorix.episodes.service import EpisodeService
-from amemorix.testing import memory_host, pause_background, resume_background
+from amemorix.testing import ScriptedChat, memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import said
-from lives import Life
+from lives import Life, Tell
 from pace import until
 
+MOST = {"episodes": 2, "profile": 4}
+"""Tries after which a task is given up."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "episode": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "max_attempts": MOST["episodes"]},
+    "profile": {"debounce_seconds": 0, "poll_interval_seconds": 0.001},
+}
 QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
+
+
+def dying_of_a_bomb() -> None:
+    derive = grouping.derive
+
+    def dying(db: sqlite3.Connection, source: int, *args: Any, **more: Any) -> grouping.Derived:
+        words = db.execute("select group_concat(content) from paragraphs where source = ?", (source,)).fetchone()[0]
+        if "bomb" in words or "炸弹" in words:
+            die()
+        return derive(db, source, *args, **more)
+
+    grouping.derive = dying
+
+
+def asked(task: str, user: str) -> dict[str, Any]:
+    """Dies when it is asked for the profile of the person."""
+    if task == "profile" and "deadly" in user:
+        die()
+    return {"items": []}
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def live(tell: Tell, folder: Path, what: str) -> None:
+    """Derive `episodes`, and die of the source that speaks of a bomb, or `profile`, and die of the person `deadly`."""
+    if what == "episodes":
+        dying_of_a_bomb()
+    chat = ScriptedChat(asked) if what == "profile" else None
+    async with memory_host(folder, chat=chat, **SETTINGS) as host:
+        tell("open")
+        await host.settle(120)
+        tell("alive")
 
 
 def killed(folder: Path, what: str) -> None:
     """Let a process derive until it dies of it."""
-    life = Life(deadly_life.live, folder, what)
+    life = Life(live, folder, what)
     assert (life.rest(), life.exitcode) == (["open"], -signal.SIGKILL)
 
 
@@ -43,17 +85,18 @@ async def begun(host: AMemorixHostService) -> None:
 
 
 @pytest.mark.parametrize("deadly", ["the bomb ticks", "那颗炸弹在响"])
-async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_along(
+async def test_a_source_that_kills_the_process_is_given_up_until_it_is_asked_for_and_takes_no_other_along(
     tmp_path: Path, deadly: str
 ) -> None:
     async with memory_host(tmp_path, episode=QUIET) as host:
         for chat, text in (("a", "a kite by the sea"), ("b", deadly), ("c", "海边的风筝")):
             await said(host, chat, ("Ada", text))
-    for _ in range(deadly_life.MOST["episodes"]):
+    for _ in range(MOST["episodes"]):
         killed(tmp_path, "episodes")
-    async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
+    async with memory_host(tmp_path, **SETTINGS) as host:
         await host.settle(120)
         found = await status(host, "memory_episode_admin")
+        again = await host.invoke("memory_episode_admin", {"action": "process_pending"})
 
     assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (2, 1, 0, 0)
     (failure,) = found["failures"]
@@ -61,25 +104,14 @@ async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_al
     assert failure["error"] == (
         "It was begun 2 times and never came to an end: the process may have died of it each time."
     )
-
-
-async def test_a_source_that_was_given_up_can_be_asked_for_again(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, episode=QUIET) as host:
-        await said(host, "b", ("Ada", "the bomb ticks"))
-    for _ in range(deadly_life.MOST["episodes"]):
-        killed(tmp_path, "episodes")
-    async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
-        await host.settle(120)
-        done = await host.invoke("memory_episode_admin", {"action": "process_pending"})
-
-    assert (done["rebuilt"], done["failed"]) == (1, 0)
+    assert (again["rebuilt"], again["failed"]) == (1, 0)
 
 
 async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
     async with memory_host(tmp_path, profile=QUIET) as host:
         for person, text in (("deadly", "我喜欢喝茶"), ("Ada", "I love coffee")):
             await said(host, "c", (person, text))
-    for _ in range(deadly_life.MOST["profile"]):
+    for _ in range(MOST["profile"]):
         killed(tmp_path, "profile")
     async with memory_host(tmp_path, profile=QUIET) as host:
         await host.settle(120)

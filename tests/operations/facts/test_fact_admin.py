@@ -120,74 +120,68 @@ async def test_superseding_by_hand(filled: AMemorixHostService) -> None:
 
 
 GET, RETRACT, RESOLVE, SUPERSEDE, UNDO, ADD, QUERY = "get", "retract", "resolve", "supersede", "undo", "add", "query"
-
-
-@pytest.mark.parametrize(
-    ("action", "args", "field", "code"),
-    [
-        (GET, {}, "fact_id", "invalid_request"),
-        (GET, {"fact_id": "x"}, "fact_id", "invalid_request"),
-        (GET, {"fact_id": "p1"}, "fact_id", "invalid_request"),
-        (GET, {"fact_id": True}, "fact_id", "invalid_request"),
-        (GET, {"fact_id": 0}, "fact_id", "invalid_request"),
-        (GET, {"fact_id": "f999"}, "fact_id", "not_found"),
-        (GET, {"fact_id": "f1", "chat_id": "d"}, "fact_id", "not_found"),
-        (RETRACT, {"fact_id": 999}, "fact_id", "not_found"),
-        (RETRACT, {}, "fact_id", "invalid_request"),
-        (RESOLVE, {"winner": "f999"}, "winner", "not_found"),
-        (RESOLVE, {"winner": "f2"}, "winner", "conflict"),
-        (RESOLVE, {}, "winner", "invalid_request"),
-        (SUPERSEDE, {"fact_id": "f999", "value": "x"}, "fact_id", "not_found"),
-        (SUPERSEDE, {"fact_id": "f1", "value": "x"}, "fact_id", "conflict"),
-        (SUPERSEDE, {"fact_id": "f2"}, "value", "invalid_request"),
-        (SUPERSEDE, {"fact_id": "f2", "value": "x", "superseded_by": "f3"}, "value", "invalid_request"),
-        (SUPERSEDE, {"fact_id": "f2", "value": " 北京 "}, "value", "invalid_request"),
-        (SUPERSEDE, {"fact_id": "f2", "value": "。"}, "value", "invalid_request"),
-        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f2"}, "superseded_by", "conflict"),
-        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f1"}, "superseded_by", "conflict"),
-        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f4"}, "superseded_by", "conflict"),
-        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f999"}, "superseded_by", "not_found"),
-        (SUPERSEDE, {"fact_id": "f2", "value": "x", "valid_from": "nonsense"}, "valid_from", "invalid_request"),
-        (UNDO, {}, "undo_id", "invalid_request"),
-        (UNDO, {"undo_id": "u999"}, "undo_id", "not_found"),
-        (UNDO, {"undo_id": "f1"}, "undo_id", "invalid_request"),
-        (ADD, {"attribute": "residence", "value": "上海"}, "person_id", "invalid_request"),
-        (
-            ADD,
-            {"person_id": "林澈", "entity": "Blue Bird", "attribute": "a", "value": "b"},
-            "person_id",
-            "invalid_request",
-        ),
-        (ADD, {"person_id": "nobody", "attribute": "a", "value": "b"}, "person_id", "not_found"),
-        (ADD, {"person_id": "林澈", "attribute": "a", "value": "b", "chat_id": "nowhere"}, "chat_id", "not_found"),
-        (ADD, {"person_id": "林澈", "attribute": "a", "value": "b", "chat_id": "d"}, "person_id", "not_found"),
-        (ADD, {"entity": "nothing", "attribute": "a", "value": "b"}, "entity", "not_found"),
-        (ADD, {"person_id": "林澈", "attribute": "a", "value": ""}, "value", "invalid_request"),
-        (ADD, {"person_id": "林澈", "attribute": "a", "value": "x" * 1001}, "value", "invalid_request"),
-        (ADD, {"person_id": "林澈", "attribute": " ", "value": "b"}, "attribute", "invalid_request"),
-        (
-            ADD,
-            {"person_id": "林澈", "attribute": "a", "value": "b", "valid_from": "不是时间"},
-            "valid_from",
-            "invalid_request",
-        ),
-        (QUERY, {}, "text", "invalid_request"),
-        (QUERY, {"text": "  "}, "text", "invalid_request"),
-        (QUERY, {"as_of": START}, "person_id", "invalid_request"),
-        (QUERY, {"person_id": "林澈", "as_of": START, "valid_at": START}, "valid_at", "invalid_request"),
-        (QUERY, {"person_id": "林澈", "as_of": "nonsense"}, "as_of", "invalid_request"),
-        (QUERY, {"status": ["gone"]}, "status.0", "invalid_request"),
-        ("list", {"limit": 0}, "limit", "invalid_request"),
-        ("list", {"offset": -1}, "offset", "invalid_request"),
-        ("list", {"status": "gone"}, "status.0", "invalid_request"),
-        ("conflicts", {"limit": 1001}, "limit", "invalid_request"),
+REFUSED: dict[str, list[tuple[str, dict[str, Any], str]]] = {
+    "invalid_request": [
+        (GET, {}, "fact_id"),
+        (GET, {"fact_id": "x"}, "fact_id"),
+        (GET, {"fact_id": "p1"}, "fact_id"),
+        (GET, {"fact_id": True}, "fact_id"),
+        (GET, {"fact_id": 0}, "fact_id"),
+        (RETRACT, {}, "fact_id"),
+        (RESOLVE, {}, "winner"),
+        (SUPERSEDE, {"fact_id": "f2"}, "value"),
+        (SUPERSEDE, {"fact_id": "f2", "value": "x", "superseded_by": "f3"}, "value"),
+        (SUPERSEDE, {"fact_id": "f2", "value": " 北京 "}, "value"),
+        (SUPERSEDE, {"fact_id": "f2", "value": "。"}, "value"),
+        (SUPERSEDE, {"fact_id": "f2", "value": "x", "valid_from": "nonsense"}, "valid_from"),
+        (UNDO, {}, "undo_id"),
+        (UNDO, {"undo_id": "f1"}, "undo_id"),
+        (ADD, {"attribute": "residence", "value": "上海"}, "person_id"),
+        (ADD, {"person_id": "林澈", "entity": "Blue Bird", "attribute": "a", "value": "b"}, "person_id"),
+        (ADD, {"person_id": "林澈", "attribute": "a", "value": ""}, "value"),
+        (ADD, {"person_id": "林澈", "attribute": "a", "value": "x" * 1001}, "value"),
+        (ADD, {"person_id": "林澈", "attribute": " ", "value": "b"}, "attribute"),
+        (ADD, {"person_id": "林澈", "attribute": "a", "value": "b", "valid_from": "不是时间"}, "valid_from"),
+        (QUERY, {}, "text"),
+        (QUERY, {"text": "  "}, "text"),
+        (QUERY, {"as_of": START}, "person_id"),
+        (QUERY, {"person_id": "林澈", "as_of": START, "valid_at": START}, "valid_at"),
+        (QUERY, {"person_id": "林澈", "as_of": "nonsense"}, "as_of"),
+        (QUERY, {"status": ["gone"]}, "status.0"),
+        ("list", {"limit": 0}, "limit"),
+        ("list", {"offset": -1}, "offset"),
+        ("list", {"status": "gone"}, "status.0"),
+        ("conflicts", {"limit": 1001}, "limit"),
     ],
-)
-async def test_what_is_refused(
-    filled: AMemorixHostService, action: str, args: dict[str, Any], field: str, code: str
-) -> None:
+    "not_found": [
+        (GET, {"fact_id": "f999"}, "fact_id"),
+        (GET, {"fact_id": "f1", "chat_id": "d"}, "fact_id"),
+        (RETRACT, {"fact_id": 999}, "fact_id"),
+        (RESOLVE, {"winner": "f999"}, "winner"),
+        (SUPERSEDE, {"fact_id": "f999", "value": "x"}, "fact_id"),
+        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f999"}, "superseded_by"),
+        (UNDO, {"undo_id": "u999"}, "undo_id"),
+        (ADD, {"person_id": "nobody", "attribute": "a", "value": "b"}, "person_id"),
+        (ADD, {"person_id": "林澈", "attribute": "a", "value": "b", "chat_id": "nowhere"}, "chat_id"),
+        (ADD, {"person_id": "林澈", "attribute": "a", "value": "b", "chat_id": "d"}, "person_id"),
+        (ADD, {"entity": "nothing", "attribute": "a", "value": "b"}, "entity"),
+    ],
+    "conflict": [
+        (RESOLVE, {"winner": "f2"}, "winner"),
+        (SUPERSEDE, {"fact_id": "f1", "value": "x"}, "fact_id"),
+        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f2"}, "superseded_by"),
+        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f1"}, "superseded_by"),
+        (SUPERSEDE, {"fact_id": "f2", "superseded_by": "f4"}, "superseded_by"),
+    ],
+}
+"""Error code -> (action, arguments, the field that is named)."""
+
+
+async def test_what_is_refused(filled: AMemorixHostService) -> None:
     before = await admin(filled, "list")
-    await refused(filled, "memory_fact_admin", {"action": action, **args}, field, code)
+    for code, calls in REFUSED.items():
+        for action, args, field in calls:
+            await refused(filled, "memory_fact_admin", {"action": action, **args}, field, code)
     assert await admin(filled, "list") == before
 
 

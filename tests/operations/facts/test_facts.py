@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,17 +161,20 @@ ENDINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["in order", "the end first"])
-@pytest.mark.parametrize(("first", "end", "attribute"), ENDINGS)
-async def test_what_has_ended_is_not_held_true(
-    host: AMemorixHostService, first: str, end: str, attribute: str, late: bool
-) -> None:
-    turns = [("林澈", first, START), ("林澈", end, START + DAY)]
-    for turn in reversed(turns) if late else turns:
-        await said(host, "c", turn)
+async def told_in_chats(host: AMemorixHostService, cases: Sequence[tuple[str, ...]], *, late: bool) -> None:
+    """The first two texts of each case in a chat of its own, a day apart, the second one first if it is late."""
+    for turn in (1, 0) if late else (0, 1):
+        for number, texts in enumerate(cases):
+            await said(host, f"c{number}", ("林澈", texts[turn], START + turn * DAY))
         await host.settle(120)
-    old = next(f for f in await facts(host) if f["valid_from"] == START)
-    assert (old["attribute"], old["status"], old["valid_to"]) == (attribute, "superseded", START + DAY)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in order", "the end first"])
+async def test_what_has_ended_is_not_held_true(host: AMemorixHostService, late: bool) -> None:
+    await told_in_chats(host, ENDINGS, late=late)
+    for number, (first, _, attribute) in enumerate(ENDINGS):
+        old = next(f for f in await facts(host, chat_id=f"c{number}") if f["valid_from"] == START)
+        assert (old["attribute"], old["status"], old["valid_to"]) == (attribute, "superseded", START + DAY), first
 
 
 CHANGES = [
@@ -185,55 +189,45 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["in order", "the change first"])
-@pytest.mark.parametrize(("first", "change", "attribute", "old", "new"), CHANGES)
-async def test_a_change_that_is_told_later_counts_from_its_start(
-    opened: Open, first: str, change: str, attribute: str, old: str, new: str, late: bool
-) -> None:
+async def test_a_change_that_is_told_later_counts_from_its_start(opened: Open, late: bool) -> None:
     clock = FrozenClock(START)
     host = await opened(clock=clock)
-    turns = [("林澈", first, START), ("林澈", change, START + DAY)]
-    for turn in reversed(turns) if late else turns:
-        await said(host, "c", turn)
+    for turn in (1, 0) if late else (0, 1):
+        for number, texts in enumerate(CHANGES):
+            await said(host, f"c{number}", ("林澈", texts[turn], START + turn * DAY))
         await host.settle(120)
         clock.advance(DAY)
-    then, now = sorted(await facts(host), key=lambda f: f["status"], reverse=True)
+    for number, (_, news, attribute, old, new) in enumerate(CHANGES):
+        chat = {"chat_id": f"c{number}"}
+        then, now = sorted(await facts(host, **chat), key=lambda f: f["status"], reverse=True)
 
-    assert (then["attribute"], then["value"], then["status"], then["superseded_by"]) == (
-        attribute,
-        old,
-        "superseded",
-        now["id"],
-    )
-    assert (then["valid_from"], then["valid_to"]) == (START, START), "at no time of which anything is known"
-    assert (now["value"], now["status"], now["valid_to"]) == (new, "active", None)
-    assert now["valid_from"] < START - 20 * DAY
-    true_then = await admin(host, "query", person_id="林澈", valid_at=START + DAY / 2)
-    assert [f["value"] for f in true_then["items"]] == [new]
-    if not late:
-        believed = await admin(host, "query", person_id="林澈", as_of=START + DAY / 2)
-        assert [f["value"] for f in believed["items"]] == [old]
+        assert (then["attribute"], then["value"], then["status"]) == (attribute, old, "superseded"), news
+        assert then["superseded_by"] == now["id"]
+        assert (then["valid_from"], then["valid_to"]) == (START, START), "at no time of which anything is known"
+        assert (now["value"], now["status"], now["valid_to"]) == (new, "active", None), news
+        assert now["valid_from"] < START - 20 * DAY
+        true_then = await admin(host, "query", person_id="林澈", valid_at=START + DAY / 2, **chat)
+        assert [f["value"] for f in true_then["items"]] == [new]
+        if not late:
+            believed = await admin(host, "query", person_id="林澈", as_of=START + DAY / 2, **chat)
+            assert [f["value"] for f in believed["items"]] == [old]
 
 
-@pytest.mark.parametrize(
-    ("first", "past", "attribute", "value"),
-    [
-        ("我在拼多多上班", "我2019年在美团上班", "workplace", "拼多多"), ("我去年搬到北京", "我2015年搬到上海", "residence", "北京"),
-        ("我住在北京", "我以前住在上海", "residence", "北京"), ("我在拼多多上班", "我曾经在美团上班", "workplace", "拼多多"),
-        ("I live in Paris", "I used to live in Berlin", "residence", "Paris"),
-        ("I joined Netflix last year", "I joined Google in 2015", "workplace", "Netflix"),
-        ("I moved to Paris last year", "I moved to Berlin in 2015", "residence", "Paris"),
-        ("我上个月搬到上海", "我搬到北京了", "residence", "北京"), ("I moved to Berlin last month", "I live in Paris", "residence", "Paris"),
-    ],
-)  # fmt: skip
+PAST = [
+    ("我在拼多多上班", "我2019年在美团上班", "workplace", "拼多多"), ("我去年搬到北京", "我2015年搬到上海", "residence", "北京"),
+    ("我住在北京", "我以前住在上海", "residence", "北京"), ("我在拼多多上班", "我曾经在美团上班", "workplace", "拼多多"),
+    ("I live in Paris", "I used to live in Berlin", "residence", "Paris"),
+    ("I joined Netflix last year", "I joined Google in 2015", "workplace", "Netflix"),
+    ("I moved to Paris last year", "I moved to Berlin in 2015", "residence", "Paris"),
+    ("我上个月搬到上海", "我搬到北京了", "residence", "北京"), ("I moved to Berlin last month", "I live in Paris", "residence", "Paris"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["in order", "the other first"])
-async def test_what_was_before_is_no_news(
-    host: AMemorixHostService, first: str, past: str, attribute: str, value: str, late: bool
-) -> None:
-    turns = [("林澈", first, START), ("林澈", past, START + DAY)]
-    for turn in reversed(turns) if late else turns:
-        await said(host, "c", turn)
-        await host.settle(120)
-    assert await held(host) == {(attribute, value, "active")}
+async def test_what_was_before_is_no_news(host: AMemorixHostService, late: bool) -> None:
+    await told_in_chats(host, PAST, late=late)
+    for number, (_, past, attribute, value) in enumerate(PAST):
+        assert await held(host, chat_id=f"c{number}") == {(attribute, value, "active")}, past
 
 
 async def test_a_change_in_another_chat_counts_too(opened: Open) -> None:
@@ -455,7 +449,7 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 async def test_any_order_gives_the_same_facts(opened: Open, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     outcomes: list[Any] = []
@@ -553,36 +547,41 @@ async def test_a_search_brings_the_facts_it_asks_for(host: AMemorixHostService) 
     assert await asked("林澈住在哪里？", chat_id="elsewhere") == []
 
 
-LIN = ("我在美团上班", "我住在北京", "我对花生过敏", "我喜欢打篮球", "我讨厌香菜", "我的生日是5月3日", "我是程序员")
+LIN = ("我在美团上班", "我住在北京", "我对花生过敏", "我喜欢打篮球", "我讨厌香菜", "我的生日是5月3日", "我是程序员", "我老家在四川",
+       "我今年25岁", "我老婆叫小美", "我养了一只猫叫豆包")  # fmt: skip
 TOM = ("I work at Google", "I live in Berlin", "I'm allergic to peanuts", "I love hiking", "I hate mushrooms", "I work as a nurse",
-       "I don't eat pork")  # fmt: skip
+       "I don't eat pork", "I'm originally from Texas", "I'm 30 years old", "I have a dog named Rex",
+       "My favourite colour is green")  # fmt: skip
+ASKED: list[tuple[str, set[str]]] = [
+    ("林澈的生日是哪天", {"5月3日"}), ("林澈生病了", set()), ("林澈讨厌什么", {"香菜"}), ("林澈喜欢什么", {"打篮球"}),
+    ("林澈在哪上班", {"美团"}), ("林澈住在哪里", {"北京"}), ("林澈是做什么的", {"程序员"}), ("林澈不能吃什么", {"花生", "香菜"}),
+    ("林澈能吃花生吗", {"花生"}), ("林澈老家在哪", {"四川"}), ("林澈今年多大", {"25"}), ("林澈的老婆叫什么", {"小美"}),
+    ("林澈的猫叫什么名字", {"豆包 (猫)"}), ("林澈昨天说了什么", set()),
+    ("林澈是谁", {"美团", "北京", "花生", "打篮球", "香菜", "5月3日", "程序员", "四川", "25", "小美", "豆包 (猫)"}),
+    ("What does Tom hate?", {"mushrooms"}), ("What does Tom like?", {"hiking"}), ("Where does Tom work?", {"Google"}),
+    ("Where does Tom live?", {"Berlin"}), ("What does Tom do?", {"nurse"}), ("Where is Tom from?", {"Texas"}), ("How old is Tom?", {"30"}),
+    ("What's Tom's dog's name?", {"Rex (dog)"}), ("What is Tom's favourite colour?", {"green"}),
+    ("What should Tom not eat?", {"peanuts", "mushrooms", "pork"}), ("What did Tom say yesterday?", set()),
+    ("Is Tom allergic to peanuts?", {"peanuts"}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("query", "values"),
-    [
-        ("林澈的生日是哪天", {"5月3日"}), ("林澈生病了", set()), ("林澈讨厌什么", {"香菜"}), ("林澈喜欢什么", {"打篮球"}),
-        ("林澈在哪上班", {"美团"}), ("林澈住在哪里", {"北京"}), ("林澈是做什么的", {"程序员"}), ("林澈不能吃什么", {"花生", "香菜"}),
-        ("林澈能吃花生吗", {"花生"}), ("林澈是谁", {"美团", "北京", "花生", "打篮球", "香菜", "5月3日", "程序员"}),
-        ("What does Tom hate?", {"mushrooms"}), ("What does Tom like?", {"hiking"}), ("Where does Tom work?", {"Google"}),
-        ("Where does Tom live?", {"Berlin"}), ("What does Tom do?", {"nurse"}), ("What should Tom not eat?", {"peanuts", "mushrooms", "pork"}),
-        ("What did Tom say yesterday?", set()), ("Is Tom allergic to peanuts?", {"peanuts"}),
-    ],
-)  # fmt: skip
-async def test_a_search_brings_no_other_facts(opened: Open, query: str, values: set[str]) -> None:
+async def test_a_search_brings_no_other_facts(opened: Open) -> None:
     host = await opened(facts={"search_limit": 20})
     await said(host, "c", *(("林澈", text, START) for text in LIN), *(("Tom", text, START) for text in TOM))
     await host.settle(120)
-    assert {f["value"] for f in (await found(host, query, chat_id="c"))["facts"]} == values
+    brought = {query: {f["value"] for f in (await found(host, query, chat_id="c"))["facts"]} for query, _ in ASKED}
+    assert brought == dict(ASKED)
 
 
-@pytest.mark.parametrize("query", ["我住在哪里", "我现在住哪儿？", "Where do I live?", "what city do I live in"])
-@pytest.mark.parametrize("named", [{"person_id": "林澈"}, {"user_id": "7"}, {"user_id": "7", "chat_id": "dm"}])
-async def test_who_asks_of_himself(host: AMemorixHostService, query: str, named: dict[str, str]) -> None:
+async def test_who_asks_of_himself(host: AMemorixHostService) -> None:
     await said(host, "dm", ("林澈", "我住在北京", START), ("林澈", "我对花生过敏", START), user_id="7")
     await said(host, "c", ("小美", "我住在上海", START))
     await host.settle(120)
-    assert [f["value"] for f in (await found(host, query, **{"chat_id": "dm", **named}))["facts"]] == ["北京"]
+    for query in ("我住在哪里", "我现在住哪儿？", "Where do I live?", "what city do I live in"):
+        for named in ({"person_id": "林澈"}, {"user_id": "7"}, {"user_id": "7", "chat_id": "dm"}):
+            brought = (await found(host, query, **{"chat_id": "dm", **named}))["facts"]
+            assert [f["value"] for f in brought] == ["北京"], (query, named)
 
 
 async def test_who_is_not_alone_in_a_chat_is_nobody_in_particular(host: AMemorixHostService) -> None:

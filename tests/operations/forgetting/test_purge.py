@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.forgetting import purge_worker as purging
+from amemorix.forgetting import purge as purging
 from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host
@@ -203,8 +203,9 @@ async def test_what_quotes_a_purged_text_is_emptied(tmp_path: Path) -> None:
                 "insert into correction_plans (request, plan, status, created_at) values (?, '{}', 'executed', 0)",
                 (text,),
             )
-            change(host, "insert into feedback_tasks (query_tool_id, query, asked_at, hits, status, due_at, updated_at) "
-                         "values (?, 'q', 0, ?, 'pending', 0, 0)", (name, hits))  # fmt: skip
+            change(host, "insert into feedback_tasks (query_tool_id, query, asked_at, hits) values (?, 'q', 0, ?)", (name, hits))  # fmt: skip
+            change(host, "insert into tasks (kind, key, status, due_at, created_at, updated_at) "
+                         "select 'feedback', max(id), 'pending', 0, 0, 0 from feedback_tasks")  # fmt: skip
             change(host, "insert into memory_v5_operations (action, kind, items, reason, created_at) "
                          "values ('freeze', 'paragraph', '[1]', ?, 0)", (text,))  # fmt: skip
         done = await admin(host, "execute", mode="paragraph", selector={"external_ids": ["1"]}, purge=True)
@@ -214,7 +215,10 @@ async def test_what_quotes_a_purged_text_is_emptied(tmp_path: Path) -> None:
         }  # fmt: skip
         assert left(in_copy(data_of(host), tmp_path / "after"), [secret]) == []
         assert rows(host, "select detail from undo_records where kind = 'quoting'") == [("{}",)]
-        assert rows(host, "select status from feedback_tasks order by query_tool_id") == [("pending",), ("skipped",)]
+        assert rows(host, "select status from tasks where kind = 'feedback' order by key desc") == [
+            ("pending",),
+            ("skipped",),
+        ]
         assert rows(host, "select count(*) from correction_plans where request like 'quite another%'") == [(1,)]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.forgetting import purge_rows
-from amemorix.store.connection import connect
+from amemorix.forgetting import erasure
+from amemorix.store.queries import connect
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import contents, data_of, reading, rows, said, told
 from test_purge import admin, in_copy, left
@@ -130,6 +130,6 @@ async def test_every_column_that_can_hold_text_is_looked_through(host: AMemorixH
             copy.execute(f'create table "planted {table}" as select * from "{table}" limit 0')
             for name in names:
                 copy.execute(f'insert into "planted {table}" ("{name}") values (?)', (f"{SECRET} {table}.{name}",))
-        read = [value.decode(errors="replace") for value in purge_rows.values(copy)]
+        read = [value.decode(errors="replace") for value in erasure.values(copy)]
     met = {value.removeprefix(f"{SECRET} ") for value in read if value.startswith(SECRET)}
     assert met == {f"{table}.{name}" for table, name in tables}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from amemorix.forgetting.byte_search import Patterns
-from amemorix.forgetting.id_matcher import Ids
+from amemorix.forgetting.journals import Ids
 
 
 @pytest.mark.parametrize(

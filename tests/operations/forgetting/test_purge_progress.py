@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.forgetting import purge_worker as purging
+from amemorix.forgetting import purge as purging
 from amemorix.testing import memory_host
 from entrance import data_of
 from test_purge import ADMIN, admin, fill, in_copy, left

@@ -108,11 +108,8 @@ def test_the_text_of_qq_is_told_by_itself(tmp_path: Path, encoding: str) -> None
         ("Alice", "alice@foxmail.com", "2026/03/01 9:17:33", "I am allergic to peanuts."),
         ("林澈", None, "2026/03/01 20:19:33", "好的"),
     ]
-
-
-def test_the_text_of_qq_is_told_without_its_heading(tmp_path: Path) -> None:
-    path = write(tmp_path / "part.txt", QQ[QQ.index("2026") :])
-    assert detect(path.name, path) == "chat_log"
+    without_heading = write(tmp_path / "part.txt", QQ[QQ.index("2026") :])
+    assert detect(without_heading.name, without_heading) == "chat_log"
 
 
 def test_the_text_of_discord_is_told_by_itself(tmp_path: Path) -> None:
@@ -152,14 +149,6 @@ def test_times_of_discord_are_read_as_its_countries_write_them(tmp_path: Path, h
 )
 def test_names_of_qq_hold_ids(name: str, told: tuple[str, str]) -> None:
     assert person_of(name) == told
-
-
-@pytest.mark.parametrize(
-    "text", ["A text.\n\n" + RULE + "\nA note: it is none.\n", "2026-03-01 20:15:33 log started\nok\n"]
-)
-def test_other_texts_stay_texts(tmp_path: Path, text: str) -> None:
-    path = write(tmp_path / "a.txt", text)
-    assert detect(path.name, path) == "txt"
 
 
 def test_the_json_of_discord_is_read_message_by_message(tmp_path: Path) -> None:
@@ -344,13 +333,15 @@ def test_the_text_of_wechat_is_told_by_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        f"A text.\n\n{RULE}\nA note: it is none.\n",
+        "2026-03-01 20:15:33 log started\nok\n",
         "[02/01/2025 09:06:11] error: disk full\n[02/01/2025 09:06:12] error: disk full\n",
         "2025-01-02 09:06:11 - root: started\n2025-01-02 09:06:12 - root: stopped\n",
         "Meeting 2025-01-02 09:05\nWe met.\n\nMeeting 2025-01-09 09:05\nWe met again.\n",
         "Notes of the trip\n02/01/2025, 09:06 - Mia: hello\n",
     ],
 )
-def test_other_texts_with_times_are_no_chats(tmp_path: Path, text: str) -> None:
+def test_other_texts_are_no_chats(tmp_path: Path, text: str) -> None:
     path = write(tmp_path / "a.txt", text)
     assert detect(path.name, path) == "txt"
 

@@ -20,8 +20,7 @@ async def test_json_lines_are_read_in_either_encoding(host: AMemorixHostService)
 
 
 @pytest.mark.parametrize(
-    "broken",
-    ['{"text": "山'.encode()[:-1] + b'"}', '{"text": "山竹"}'.encode("gb18030"), b'{"text": "na\xefve"}'],
+    "broken", ['{"text": "山'.encode()[:-1] + b'"}', '{"text": "山竹"}'.encode("gb18030"), b'{"text": "na\xefve"}']
 )
 async def test_a_line_that_is_not_utf8_like_the_others_is_said(host: AMemorixHostService, broken: bytes) -> None:
     (await raw_folder(host) / "a.jsonl").write_bytes(LINES.encode() + broken)

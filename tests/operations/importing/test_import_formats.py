@@ -13,10 +13,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.importing.duplicates import Occurrences
-from amemorix.importing.readers.chat_exports import person_of
-from amemorix.importing.readers.chat_times import by_24_hours
+from amemorix.importing.readers.chat_exports import by_24_hours, person_of, said_in
 from amemorix.importing.readers.formats import FORMATS, detect, reader_for
-from amemorix.importing.readers.whatsapp import said_in
 from amemorix.importing.records import Bad, Record
 from amemorix.language.message_segments import in_words
 from entrance import contents, hits, refused, stats

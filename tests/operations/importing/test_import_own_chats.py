@@ -69,8 +69,7 @@ async def test_what_goes_to_a_chat_of_its_own_is_told(
 
 
 @pytest.mark.parametrize(
-    ("name", "document", "own"),
-    [("b.jsonl", EVENT, "group:42"), ("mem0.json", MEM0, "private:ada")],
+    ("name", "document", "own"), [("b.jsonl", EVENT, "group:42"), ("mem0.json", MEM0, "private:ada")]
 )
 async def test_marks_of_another_system_are_put_into_the_one_chat(
     host: AMemorixHostService, name: str, document: Any, own: str

@@ -13,7 +13,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import pause_background, resume_background
-from entrance import change, data_of, reading, rows
+from entrance import data_of, reading, rows
 from import_entrance import admin, created, ended, pasted, raw_folder, staged_file, turn
 from test_purge import left
 
@@ -160,11 +160,3 @@ def told_by(db: sqlite3.Connection) -> list[Any]:
         for value in row
         if isinstance(value, str)
     ]
-
-
-async def test_the_place_of_a_reader_that_an_older_version_kept_is_erased(host: AMemorixHostService) -> None:
-    await host.invoke("ingest_text", {"external_id": "1", "source_type": "note", "text": "a kite", "chat_id": "c"})
-    await pasted(host, "a.txt", "a lamp")
-    change(host, "insert into import_marks values (1, x'00')")
-    await purged(host, "chat", "c")
-    assert rows(host, "select * from import_marks") == []

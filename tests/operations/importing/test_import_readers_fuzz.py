@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amemorix.clock import FrozenClock
-from amemorix.importing.readers.foreign_paragraphs import Known, loose_relation, paragraph_records
+from amemorix.importing.readers.amemorix_directory import Known, loose_relation, paragraph_records
 from amemorix.importing.readers.graphiti import GraphitiExport
 from amemorix.importing.readers.lpmm import LpmmOpenie
 from amemorix.importing.readers.mem0 import Mem0Export

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.importing.readers.lpmm import LpmmOpenie, LpmmParquet
-from import_readers import bad, peak, read, records, store, write
+from import_readers import bad, read, records, store, write
 
 PASSAGES = ["内卷：指一类文化模式无法转变为新的形态。", "Ada Lovelace wrote the first program."]
 DOCS: list[dict[str, Any]] = [
@@ -54,38 +53,6 @@ def test_bad_documents_name_their_place(tmp_path: Path) -> None:
         ("docs.1", "its `passage` is a hash, not a text"),
         ("docs.2", "is a list, not an object"),
     ]
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"paragraphs": []}', "docs"])
-def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(content)
-    with pytest.raises(InvalidRequest, match="expected an OpenIE file of LPMM"):
-        list(LpmmOpenie().read(path, 0))
-
-
-def test_a_file_without_documents_holds_nothing(tmp_path: Path) -> None:
-    assert read(LpmmOpenie(), write(tmp_path / "empty.json", {"docs": []})) == []
-
-
-def test_a_large_file_is_never_held_in_memory(tmp_path: Path) -> None:
-    sizes: list[int] = []
-    for count in (1_000, 8_000):
-        path = tmp_path / f"{count}.json"
-        with path.open("w", encoding="utf-8") as file:
-            file.write('{"docs": [')
-            for i in range(count):
-                doc = {
-                    "passage": f"第{i}段 " + "知识" * 40,
-                    "extracted_entities": ["甲"],
-                    "extracted_triples": [["甲", "是", "乙"]],
-                }
-                file.write(("," if i else "") + json.dumps(doc, ensure_ascii=False))
-            file.write("]}")
-        found, most = peak(LpmmOpenie(), path)
-        assert found == count
-        sizes.append(most)
-    assert sizes[1] < sizes[0] + 300_000
 
 
 # stores

@@ -13,7 +13,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
-from amemorix.profiles import material as profile_material
+from amemorix.profiles import rows as profile_rows
 from amemorix.profiles.builder import ProfileDeriver
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host, pause_background
 from conftest import Open
@@ -161,14 +161,14 @@ async def test_one_more_line_costs_the_same_however_much_was_said(
     host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    lines = profile_material.lines
+    lines = profile_rows.lines
 
     def counted(*args: Any) -> Any:
         found = lines(*args)
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(profile_material, "lines", counted)
+    monkeypatch.setattr(profile_rows, "lines", counted)
     for _ in range(3):
         await said(host, "c", *[("林澈", f"我喜欢{n}号茶") for n in range(800)])
         await host.settle(120)

@@ -115,7 +115,7 @@ async def test_an_index_that_does_not_fit_is_made_anew(opened: Open) -> None:
 
 async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
     host = await filled(opened)
-    change(host, "update derive_tasks set status = 'failed', attempts = 99, error = 'no luck' where kind = 'episodes'")
+    change(host, "update tasks set status = 'failed', attempts = 99, error = 'no luck' where kind = 'episodes'")
     found = (await findings(host))["work-episodes"]
     assert (found["ok"], found["repairable"]) == (False, True)
     assert "no luck" in found["detail"]

@@ -13,20 +13,15 @@ from amemorix.config import backups_of, write_text
 from amemorix.errors import StorageFailure
 
 
-def test_writes_a_new_file_and_makes_no_copy(tmp_path):
-    path = tmp_path / "a.toml"
-    assert write_text(path, "中 = 1\r\n", backups=3) is None
-    assert path.read_bytes() == "中 = 1\r\n".encode()
-    assert os.listdir(tmp_path) == ["a.toml"]
-
-
-def test_a_new_file_obeys_the_umask(tmp_path):
-    old = os.umask(0o027)
+def test_writes_a_new_file_by_the_umask_and_makes_no_copy(tmp_path):
+    path, old = tmp_path / "a.toml", os.umask(0o027)
     try:
-        write_text(tmp_path / "a.toml", "x = 1\n", backups=0)
+        assert write_text(path, "中 = 1\r\n", backups=3) is None
     finally:
         os.umask(old)
-    assert stat.S_IMODE((tmp_path / "a.toml").stat().st_mode) == 0o640
+    assert path.read_bytes() == "中 = 1\r\n".encode()
+    assert os.listdir(tmp_path) == ["a.toml"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_keeps_the_mode_and_copies_the_old_text(tmp_path):
@@ -45,22 +40,11 @@ def test_only_the_newest_copies_are_kept(tmp_path):
         write_text(path, str(number), backups=3, clock=clock)
         clock.advance(0.5 * (number % 2))
     assert [copy.read_text() for copy in backups_of(path)] == ["2", "3", "4"]
-
-
-def test_without_backups_none_is_made_and_old_ones_stay(tmp_path):
-    path = tmp_path / "a.toml"
-    write_text(path, "1", backups=1)
-    write_text(path, "2", backups=1)
-    assert write_text(path, "3", backups=0) is None
-    assert [copy.read_text() for copy in backups_of(path)] == ["1"]
-
-
-def test_the_same_text_is_not_written_again(tmp_path):
-    path = tmp_path / "a.toml"
-    write_text(path, "1", backups=1)
+    assert write_text(path, "6", backups=0) is None
+    assert [copy.read_text() for copy in backups_of(path)] == ["2", "3", "4"], "none is made, and old ones stay"
     before = path.stat()
-    assert write_text(path, "1", backups=1) is None
-    assert (path.stat().st_ino, path.stat().st_mtime_ns, backups_of(path)) == (before.st_ino, before.st_mtime_ns, [])
+    assert write_text(path, "6", backups=1) is None
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns), "it is the same text"
 
 
 def test_a_symbolic_link_is_followed_and_kept(tmp_path):
@@ -91,9 +75,6 @@ def test_a_refused_replacement_leaves_the_old_state(tmp_path):
     with pytest.raises(StorageFailure, match=r"a\.toml cannot be written"):
         write_text(path, "new", backups=1)
     assert os.listdir(tmp_path) == ["a.toml"]
-
-
-def test_a_missing_folder_is_a_failure(tmp_path):
     with pytest.raises(StorageFailure):
         write_text(tmp_path / "none" / "a.toml", "new", backups=1)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from ...config import Config
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
-
-__all__ = ["backup", "backups", "export", "import_export", "restore"]
 
 T = TypeVar("T")
 ADMIN = "memory_runtime_admin"
@@ -56,7 +53,7 @@ def backup(
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
     from ...copies.backup_folder import BackupFolder
-    from ...store.time_zones import TimeZones
+    from ...store.access import TimeZones
 
     settings, folder = _settings(config)
     # As they lie there: who lost the database needs them most.
@@ -80,7 +77,13 @@ def restore(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Put a backup in the place of all that is stored, which is set aside as a backup first."""
-    restored, aside = asyncio.run(_restored(config, which))
+    done = asyncio.run(_closed(config, lambda memory: memory.restore(which)))
+    if done:
+        restored, aside = done.backup.manifest.id, done.aside.manifest.id if done.aside else ""
+    else:
+        given = str(Path(which).absolute()) if len(Path(which).parts) > 1 else which
+        answer = asyncio.run(_asked(config, {"action": "restore_backup", "backup": given}))
+        restored, aside = answer["backup"]["id"], (answer["set_aside"] or {}).get("id", "")
     say(f"Restored {restored}.", "green")
     if aside:
         say(f"What was there before is the backup {aside}.")
@@ -108,7 +111,10 @@ def export(
         remark(
             "Another state of the program wrote this database: what this one can read of it is exported, without vectors."
         )
-        rows, size = asyncio.run(_exported_older(config, file.absolute()))
+        done = asyncio.run(_closed(config, lambda memory: memory.export(file.absolute())))
+        if done is None:
+            raise Conflict("Another process has the memory open: stop it first.") from exc
+        rows, size = done.header.rows, done.bytes
     say(f"{rows:,} rows, {_size(size)} in {file}")
     remark("No purge reaches this file: it is yours to keep and to throw away.")
 
@@ -120,76 +126,41 @@ def import_export(
     """Fill an empty memory with an export."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", field="file")
-    rows = asyncio.run(_taken_in(config, file))
-    say(f"Took {rows:,} rows in.", "green")
+    header = asyncio.run(_closed(config, lambda memory: memory.take_in(file)))
+    asked = {"action": "import_export", "path": str(file.absolute())}
+    say(f"Took {header.rows if header else asyncio.run(_asked(config, asked))['rows']:,} rows in.", "green")
 
 
 async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
-    async with opened(config, note=remark) as memory:
+    async with opened(config) as memory:
         return await _shown(answered(memory, ADMIN, args), lambda: memory.invoke(ADMIN, {"action": "backup_status"}))
 
 
-async def _restored(config_path: Path, which: str) -> tuple[str, str]:
-    """The backup, and that of what was there before; in this process if nobody has the memory open."""
-    async with _offline(config_path) as offline:
-        if offline:
-            memory, thread = offline
-            done = await _shown(thread.run(lambda: memory.restore(which)), thread)
-            return done.backup.manifest.id, done.aside.manifest.id if done.aside else ""
-    given = str(Path(which).absolute()) if len(Path(which).parts) > 1 else which
-    answer = await _asked(config_path, {"action": "restore_backup", "backup": given})
-    return answer["backup"]["id"], (answer["set_aside"] or {}).get("id", "")
-
-
-async def _exported_older(config_path: Path, file: Path) -> tuple[int, int]:
-    async with _offline(config_path) as offline:
-        if not offline:
-            raise Conflict("Another process has the memory open: stop it first.")
-        memory, thread = offline
-        done = await _shown(thread.run(lambda: memory.export(file)), thread)
-        return done.header.rows, done.bytes
-
-
-async def _taken_in(config_path: Path, file: Path) -> int:
-    async with _offline(config_path) as offline:
-        if offline:
-            memory, thread = offline
-            header = await _shown(thread.run(lambda: memory.take_in(file)), thread)
-            return header.rows
-    answer = await _asked(config_path, {"action": "import_export", "path": str(file.absolute())})
-    return answer["rows"]
-
-
-@asynccontextmanager
-async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, CopyThread] | None]:
-    """The data directory, locked by this process; None if another one has it."""
+async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | None:
+    """What the work comes to on the data directory, which this process locks meanwhile; None if another has it."""
     if daemon_of(config_path):
-        yield None
-        return
+        return None
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
-    from ...forgetting.purge_copies import purge_again
+    from ...forgetting.files import purge_again
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
         lock = await asyncio.to_thread(DirectoryLock, folder)
     except DirectoryInUse:
-        yield None
-        return
+        return None
     thread = CopyThread()
     try:
         with thread.doing("work"):
-            yield (
-                OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again),
-                thread,
-            )
+            memory = OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again)
+            return await _shown(thread.run(lambda: work(memory)), thread)
     finally:
         await asyncio.to_thread(thread.close)
         lock.release()
 
 
 def _settings(config_path: Path) -> tuple[Config, Path]:
-    from ...host.bootstrap_config import data_folder, first_config
+    from ...host.environment import data_folder, first_config
 
     config, _ = first_config(config_path.absolute())
     return config, data_folder(config_path.absolute(), config)
@@ -208,7 +179,7 @@ async def _shown(work: Awaitable[T], source: Look | CopyThread) -> T:
             now: dict[str, Any] = {}
             with suppress(MemoryFault):
                 if not task.done():
-                    now = await source() if callable(source) else asdict(source.progress)
+                    now = await source() if callable(source) else source.progress.model_dump()
             if now.get("step"):
                 bar.update(line, description=now["step"], completed=now["done"], total=now["total"] or None)
     return await task

@@ -17,8 +17,6 @@ from ..reference import bounds, default
 from .memory import Arguments, print_answer, read_arguments
 from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup
 
-__all__ = ["app", "arguments"]
-
 SAME_SPELLING = {"token_normalize_func": lambda name: name.replace("_", "-")}
 """`--chat_id` is `--chat-id`."""
 
@@ -30,7 +28,6 @@ class Components(FriendlyGroup):
         return OPERATIONS.components()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """The component's command, or its group of actions."""
         meant = OPERATIONS.older_names.get(cmd_name, cmd_name)
         ops = [op for op in OPERATIONS if op.component == meant]
         return _built(meant, ops) if ops else None
@@ -52,21 +49,16 @@ def _built(component: str, ops: list[Operation]) -> Any:
     if ops[0].action is None:
         holder.command(component, help=ops[0].summary, context_settings=SAME_SPELLING)(_caller(ops[0]))
     else:
-        holder.add_typer(_actions(ops), name=component)
+        names = f"{', '.join(str(op.action) for op in ops)}."
+        actions = typer.Typer(cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=names)
+        for op in ops:
+            call = _caller(op)
+            for name in op.actions:
+                hidden = name != op.action
+                actions.command(name, help=op.summary, hidden=hidden, context_settings=SAME_SPELLING)(call)
+        holder.add_typer(actions, name=component)
     group: Any = typer.main.get_command(holder)
     return group.commands[component]
-
-
-def _actions(ops: list[Operation]) -> typer.Typer:
-    actions = typer.Typer(
-        cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=f"{', '.join(str(op.action) for op in ops)}."
-    )
-    for op in ops:
-        call = _caller(op)
-        for name in op.actions:
-            hidden = name != op.action
-            actions.command(name, help=op.summary, hidden=hidden, context_settings=SAME_SPELLING)(call)
-    return actions
 
 
 def _caller(op: Operation) -> Callable[..., None]:
@@ -132,9 +124,16 @@ class Argument:
 
     def _one(self, text: str) -> Any:
         """An object or a list where one may stand, a number where no text may; else the text, for the memory to judge."""
-        if text.lstrip()[:1] in ("{", "[") and (not self.kinds or self.kinds & STRUCTURED):
-            return _json(self.spellings[0], self.name, text)
-        return _number(text) if self.kinds and self.kinds <= NUMBERS else text
+        structured = text.lstrip()[:1] in ("{", "[") and (not self.kinds or self.kinds & STRUCTURED)
+        if not structured and not (self.kinds and self.kinds <= NUMBERS):
+            return text
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as exc:
+            if not structured:
+                return text
+            raise InvalidRequest(f"{self.spellings[0]} is not valid JSON: {exc}.", field=self.name) from exc
+        return found if structured or (isinstance(found, int | float) and not isinstance(found, bool)) else text
 
 
 def arguments(op: Operation) -> list[Argument]:
@@ -153,7 +152,11 @@ def _argument(op: Operation, name: str, node: dict[str, Any], document: dict[str
     lists = [choice for choice in found if choice.get("type") == "array"]
     single = _choices(lists[0].get("items", {}), document) if lists else found
     kinds = frozenset(kind for choice in single for kind in _types(choice))
-    told = [node.get("description", ""), f"({_limits(node, found, required)})"]
+    limits = ["required"] if required else []
+    limits += ["repeatable"] if lists else []
+    limits += [words.removeprefix(", ") for words in map(bounds, found) if words]
+    limits += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
+    told = [node.get("description", ""), f"({'; '.join(limits)})"]
     return Argument(
         name, tuple(f"--{one.replace('_', '-')}" for one in names), kinds,
         is_flag=kinds == frozenset({"boolean"}) and not lists, is_list=bool(lists), metavar=_metavar(single),
@@ -180,26 +183,3 @@ def _metavar(choices: list[dict[str, Any]]) -> str:
         for kind in _types(choice)
     ]
     return "|".join(dict.fromkeys(word for word in words if word)) or "TEXT|JSON"
-
-
-def _limits(node: dict[str, Any], choices: list[dict[str, Any]], required: bool) -> str:
-    said = ["required"] if required else []
-    said += ["repeatable"] if any(choice.get("type") == "array" for choice in choices) else []
-    said += [words.removeprefix(", ") for words in map(bounds, choices) if words]
-    said += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
-    return "; ".join(said)
-
-
-def _json(spelling: str, name: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidRequest(f"{spelling} is not valid JSON: {exc}.", field=name) from exc
-
-
-def _number(text: str) -> Any:
-    try:
-        number = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return number if isinstance(number, int | float) and not isinstance(number, bool) else text

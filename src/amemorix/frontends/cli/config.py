@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +12,10 @@ import httpx
 import typer
 
 from ... import config as configuration
-from ...config import Config
 from ...errors import Forbidden, InvalidConfig, NotFound, NotReady
 from ..daemon import daemon_of
 from .memory_client import DaemonMemory, Refused, answered, client_of
 from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, remark, say
-
-__all__ = ["app"]
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")
 
@@ -61,7 +57,11 @@ def set_(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Change a setting, keeping the file's comments and order; nothing is written if the file would not be valid."""
-    say(_written(config, {key: _toml(value)}) or f"{key} was so already.")
+    try:
+        wanted = tomllib.loads(f"value = {value}\n")["value"]
+    except tomllib.TOMLDecodeError:
+        wanted = value
+    say(_written(config, {key: wanted}) or f"{key} was so already.")
 
 
 @app.command()
@@ -92,18 +92,24 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     Raises InvalidConfig if it would not be valid afterwards or the daemon's token cannot be sent, Refused if a running
     daemon does not take it; the file is as before then.
     """
-    before, old = _valid(config), configuration.read_text(config)
+    try:
+        before = configuration.load(config, create=True)
+    except InvalidConfig:
+        before = None
+    old = configuration.read_text(config)
     text = configuration.patched(old, patch)
     after = configuration.parse(text, str(config))
     daemon = daemon_of(config)
-    client = client_of(daemon, (before or after).http.token_env, os.environ) if daemon else None
+    client = client_of(daemon, (before or after).http.token_env) if daemon else None
     configuration.write_text(config, text, backups=after.advanced.config_backups)
     try:
         waiting = asyncio.run(_told(client)) if client else []
     except Refused:
         configuration.write_text(config, old, backups=0)
         raise
-    said = f"{config} is valid again." if before is None else _changed(before, after)
+    changed = configuration.changes(before, after) if before else {}
+    said = f"Changed: {', '.join(changed)} ({configuration.strongest(changed)})." if changed else ""
+    said = said if before else f"{config} is valid again."
     return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
 
 
@@ -117,14 +123,6 @@ async def _told(daemon: httpx.AsyncClient) -> list[str]:
     return []
 
 
-def _valid(config: Path) -> Config | None:
-    """The configuration in the file, None if it is not valid; a missing file is written first."""
-    try:
-        return configuration.load(config, create=True)
-    except InvalidConfig:
-        return None
-
-
 def _value(values: dict[str, Any], key: str) -> Any:
     """What stands at a dotted name. Raises NotFound."""
     node: Any = values
@@ -133,17 +131,3 @@ def _value(values: dict[str, Any], key: str) -> Any:
             raise NotFound(f"There is no setting {key!r}; `amemorix config show` lists them.", key=key)
         node = node[part]
     return node
-
-
-def _toml(text: str) -> Any:
-    """The value that a TOML text stands for; what is not TOML is a string."""
-    try:
-        return tomllib.loads(f"value = {text}\n")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _changed(before: Config, after: Config) -> str:
-    changed = configuration.changes(before, after)
-    level = configuration.strongest(changed)
-    return f"Changed: {', '.join(changed)} ({level})." if changed else ""

@@ -15,8 +15,6 @@ from ...errors import InvalidRequest, StorageFailure
 from .memory_client import DaemonMemory, Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
-__all__ = ["FORMATS", "import_command", "missing"]
-
 FORMATS = (
     "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
     "onebot", "telegram", "graphiti", "a_memorix", "maibot",
@@ -61,8 +59,13 @@ def import_command(
 
 
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
-    async with opened(config, note=remark) as memory:
-        tasks = await _created(memory, files, told)
+    async with opened(config) as memory:
+        # one task for all files, and one for each folder, which is read where it is
+        folders = [path for path in files if path.is_dir()]
+        calls = [{"action": "create_raw_scan", "path": str(path.resolve()), **told} for path in folders]
+        if staged := [await memory.stage(path) for path in files if not path.is_dir()]:
+            calls.append({"action": "create_upload", "files": staged, **told})
+        tasks = [(await answered(memory, COMPONENT, call))["task"] for call in calls]
         if wait:
             tasks = [await _finished(memory, task) for task in tasks]
             if not isinstance(memory, DaemonMemory):  # a daemon makes them at once; this process ends before
@@ -71,17 +74,6 @@ async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: P
                     remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the "
                            "background when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
         return tasks
-
-
-async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:
-    """One task for all files, and one for each folder, which is read where it is."""
-    calls = [
-        {"action": "create_raw_scan", "path": str(path.resolve()), **told} for path in files if path.is_dir()
-    ]  # fmt: skip
-    staged = [await memory.stage(path) for path in files if not path.is_dir()]
-    if staged:
-        calls.append({"action": "create_upload", "files": staged, **told})
-    return [(await answered(memory, COMPONENT, call))["task"] for call in calls]
 
 
 async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +122,16 @@ def tell(task: dict[str, Any]) -> None:
     waiting = task["status"] in OPEN
     say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
     for number, file in enumerate(task["files"]):
-        _tell_file(file, number < SHOWN_FILES and not waiting)
+        if number < SHOWN_FILES and not waiting and file["format"] and not file["error"]:
+            remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
+        if file["error"]:
+            colour = ("yellow" if file["counts"].get("gone") else "") if file["status"] == "skipped" else "red"
+            remark(f"{file['name']}: {file['error']}", colour)
+        for problem in file.get("problems", ()):
+            place = f", {problem['place']}" if problem["place"] else ""
+            remark(f"{file['name']}{place}: {problem['reason']}", "red")
+        for warning in file.get("warnings", ()):
+            remark(f"{file['name']}: {warning}", "yellow")
     if (more := len(task["files"]) - SHOWN_FILES) > 0:
         remark(f"and {more} more files; `amemorix call {COMPONENT} get --task-id {task['task_id']}` shows them all.")
     if len(task["files"]) > 1 and not waiting:
@@ -151,19 +152,6 @@ def missing(task: dict[str, Any]) -> str:
     if not (fates["failed"] or fates["in part"]):
         return task["status"] if task["status"] in ("failed", "cancelled") else ""
     return _files(task)
-
-
-def _tell_file(file: dict[str, Any], whole: bool) -> None:
-    if whole and file["format"] and not file["error"]:
-        remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
-    if file["error"]:
-        colour = ("yellow" if file["counts"].get("gone") else "") if file["status"] == "skipped" else "red"
-        remark(f"{file['name']}: {file['error']}", colour)
-    for problem in file.get("problems", ()):
-        place = f", {problem['place']}" if problem["place"] else ""
-        remark(f"{file['name']}{place}: {problem['reason']}", "red")
-    for warning in file.get("warnings", ()):
-        remark(f"{file['name']}: {warning}", "yellow")
 
 
 def _retry(task: dict[str, Any]) -> str:

@@ -19,9 +19,7 @@ from ...errors import InvalidRequest
 from ...importing.duplicates import Occurrences
 from ..http.json_response import read_object
 from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
-
-__all__ = ["ingest"]
+from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, say
 
 BATCH = 200
 """Turns of one call, so of one transaction."""
@@ -46,7 +44,7 @@ def ingest(
 
 async def _ingest(files: list[str], chat: str, format_: Format, wait: bool, config: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
-    async with opened(config, note=remark) as memory:
+    async with opened(config) as memory:
         with progress_bars() as progress:
             for name in files:
                 with _reading(name) as stream:
@@ -64,7 +62,10 @@ async def _store(
     if format_ == "jsonl" or (format_ == "auto" and Path(name).suffix.lower() in (".jsonl", ".ndjson")):
         return await _store_messages(memory, name, stream, chat, progress)
     answer = await answered(memory, "ingest_text", _text_request(name, stream.read(), chat))
-    return Counter(dict(_outcome(answer["stored_ids"], answer["reason"])))
+    counts = Counter({"stored": len(answer["stored_ids"])} if answer["stored_ids"] else {})
+    if reason := answer["reason"]:
+        counts["existing" if reason == "exists" else reason] += 1
+    return counts
 
 
 async def _store_messages(memory: Memory, name: str, stream: IO[bytes], chat: str, progress: Progress) -> Counter[str]:
@@ -80,13 +81,6 @@ async def _store_messages(memory: Memory, name: str, stream: IO[bytes], chat: st
         rate = f"{counts.total() / seconds:,.0f} turns/s" if seconds else ""
         progress.update(task, advance=size, rate=rate)
     return counts
-
-
-def _outcome(stored: list[str], reason: str) -> Iterator[tuple[str, int]]:
-    if stored:
-        yield "stored", len(stored)
-    if reason:
-        yield {"exists": "existing"}.get(reason, reason), 1
 
 
 @contextmanager

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import sys
+from datetime import UTC, datetime
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ...version import program
-from ..logs import LogFormat, write_logs
 from .terminal import FriendlyGroup
-
-__all__ = ["COMMANDS", "app", "main"]
 
 COMMANDS = {
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
@@ -51,7 +52,7 @@ COMMANDS = {
     "config": ("amemorix.frontends.cli.config:app", "Show and change the configuration."),
     "token": ("amemorix.frontends.cli.serve:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
     "models": ("amemorix.frontends.cli.models:app", "Install and check local embedding models."),
-    "bench": ("amemorix.frontends.cli.bench:app", "Measure recall and speed."),
+    "bench": ("amemorix_bench.cli:app", "Measure recall and speed."),
 }  # fmt: skip
 """Name -> where it is, and the sentence that help shows without importing it."""
 
@@ -60,7 +61,6 @@ class LateGroup(FriendlyGroup):
     """Imports a command when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and _imported(str(command.name)), rest
 
@@ -87,6 +87,30 @@ app = typer.Typer(
 )  # fmt: skip
 
 
+# how log lines are written: for people, or as JSON
+
+LogFormat = Literal["text", "json"]
+TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has; whatever else it has was said about this one."""
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time (ISO 8601, UTC), level, logger, message, what was said with it, and the traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name, value in vars(record).items() if name not in _PLAIN}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"amemorix {program()}")
@@ -102,7 +126,9 @@ def options(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Options before the command."""
-    write_logs(log_format, debug=debug)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if log_format == "json" else logging.Formatter(TEXT))
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[handler])
 
 
 for _name, (_, _sentence) in COMMANDS.items():

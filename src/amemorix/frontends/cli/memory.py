@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from ...errors import InvalidRequest
 from ..http.json_response import read_object
-from .hit_table import hit_table
-from .memory_client import ask, opened
+from .memory_client import ask
 from .terminal import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
 
-__all__ = ["Arguments", "Mode", "invoke", "print_answer", "read_arguments", "search", "stats"]
+__all__ = ["Arguments", "hit_table", "print_answer", "read_arguments"]
 
 Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
 Arguments = Annotated[
@@ -37,12 +37,7 @@ def invoke(
 
 def print_answer(config: Path, component: str, args: dict[str, Any]) -> None:
     """Print the JSON answer of a component; ends the command with exit code 1 if it failed."""
-
-    async def asked() -> dict[str, Any]:
-        async with opened(config, note=remark) as memory:
-            return await memory.invoke(component, args)
-
-    answer = asyncio.run(asked())
+    answer = ask(config, component, args, raising=False)
     print_json(answer)
     if not answer.get("success"):
         raise typer.Exit(1)
@@ -50,7 +45,14 @@ def print_answer(config: Path, component: str, args: dict[str, Any]) -> None:
 
 def read_arguments(given: str) -> dict[str, Any]:
     """The object that `JSON`, `@FILE` or `-` (standard input) stands for. Raises InvalidRequest."""
-    return read_object(_source(given))
+    if given == "-":
+        return read_object(sys.stdin.buffer.read())
+    if not given.startswith("@"):
+        return read_object(given.encode("utf-8", "surrogateescape"))
+    try:
+        return read_object(Path(given[1:]).read_bytes())
+    except OSError as exc:
+        raise InvalidRequest(f"{given[1:]} cannot be read: {exc.strerror}.", field="json") from exc
 
 
 def search(
@@ -76,10 +78,12 @@ def search(
         remark(f"Not answering: {', '.join(answer['degraded'])}.", "yellow")
     for warning in answer["warnings"]:
         remark(warning, "yellow")
-    if not answer["hits"]:
-        say(_nothing(answer), "dim")
-        return
-    out().print(hit_table(answer["hits"]))
+    if answer["hits"]:
+        out().print(hit_table(answer["hits"]))
+    elif answer["filtered"]:
+        say("The chat filter of the configuration leaves this chat out.", "dim")
+    else:
+        say("The memory is switched off (plugin.enabled)." if answer["disabled"] else "Nothing found.", "dim")
 
 
 def stats(config: ConfigPath = DEFAULT_CONFIG) -> None:
@@ -93,31 +97,61 @@ def stats(config: ConfigPath = DEFAULT_CONFIG) -> None:
             continue
         inner: dict[str, Any] = value if isinstance(value, dict) else {}
         for key, item in inner.items() or (("", value),):
-            table.add_row(f"{name}.{key}" if inner else name, _plain(item))
+            number = isinstance(item, int) and not isinstance(item, bool)
+            text = item if isinstance(item, str) else f"{item:,}" if number else json.dumps(item, ensure_ascii=False)
+            table.add_row(f"{name}.{key}" if inner else name, text)
     out().print(table)
     if answer["notice"]:
         remark(answer["notice"], "yellow")
 
 
-def _source(given: str) -> bytes:
-    """The bytes that `JSON`, `@FILE` or `-` stand for."""
-    if given == "-":
-        return sys.stdin.buffer.read()
-    if not given.startswith("@"):
-        return given.encode("utf-8", "surrogateescape")
-    try:
-        return Path(given[1:]).read_bytes()
-    except OSError as exc:
-        raise InvalidRequest(f"{given[1:]} cannot be read: {exc.strerror}.", field="json") from exc
+# hits for people: who, when, what, and why it was found
+
+SIGNALS = {
+    "person": "said by the person asked about",
+    "when": "speaks of time",
+    "question": "is itself a question",
+    "graph": "linked to what is named",
+    "previous": "follows a near line",
+}
+LANES = {"sparse": "words", "dense": "meaning", "graph": "links", "time": "time"}
+MOST_CHARS, MOST_TERMS = 300, 6
 
 
-def _nothing(answer: dict[str, Any]) -> str:
-    if answer["filtered"]:
-        return "The chat filter of the configuration leaves this chat out."
-    return "The memory is switched off (plugin.enabled)." if answer["disabled"] else "Nothing found."
+def hit_table(hits: Sequence[dict[str, Any]], *, marked: Sequence[bool] = ()) -> Table:
+    """One row a hit; with `marked`, a first column that ticks some of them."""
+    table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False)
+    if marked:
+        table.add_column("")
+    table.add_column("score", justify="right")
+    for name, ratio in (("who", 2), ("when", 2), ("text", 8), ("why", 5)):
+        table.add_column(name, ratio=ratio, overflow="fold")
+    for place, hit in enumerate(hits):
+        tick = [Text("✓" if marked[place] else "", style="green")] if marked else []
+        text = "\n".join(" ".join(line.split()) for line in hit["content"].strip().splitlines())
+        short = text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"
+        who, when = hit["speaker"] or ", ".join(hit["person_ids"][:3]), hit["time"]["text"][:16].replace("T", " ")
+        cells = (f"{hit['score']:.2f}", who, when, f"{hit['title']}\n{short}" if hit["title"] else short, reason(hit))
+        table.add_row(*tick, *map(Text, cells))
+    return table
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def reason(hit: dict[str, Any]) -> str:
+    """Why it was found, such as `words #1, meaning #3; said by the person asked about; has: train, station`."""
+    explain = hit.get("explain", {})
+    lanes = [
+        f"{LANES.get(name, name)} #{lane['rank']:g}"
+        for name, lane in explain.get("lanes", {}).items()
+        if "rank" in lane
+    ]
+    signals = [words for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)]
+    terms = [str(term) for term in explain.get("matched_terms", [])]
+    longest = [term for term in terms if not any(term != other and term in other for other in terms)]
+    parts = [
+        f"found by {', '.join(explain['branches'])}" if explain.get("branches") else "",
+        ", ".join(lanes),
+        *signals,
+        f"has: {', '.join(longest[:MOST_TERMS])}" if longest else "",
+        str(explain.get("order") or ""),
+    ]
+    return "; ".join(part for part in parts if part) or "beside lines that match"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -26,22 +26,6 @@ __all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "ask"
 
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
-
-
-class Memory(Protocol):
-    """What commands need."""
-
-    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Answer a component with a dict that has `success`."""
-        ...
-
-    async def settle(self) -> None:
-        """Wait until what was written has its vectors, where this process makes them."""
-        ...
-
-    async def stage(self, path: Path) -> dict[str, Any]:
-        """Hand over a file to be imported; what `create_upload` takes for it."""
-        ...
 
 
 class DaemonMemory:
@@ -91,9 +75,13 @@ class LocalMemory:
         await self._host.settle()
 
     async def stage(self, path: Path) -> dict[str, Any]:
-        """Copy the file to where imports are read from."""
         staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
         return {"staged": staged.id, "name": staged.name}
+
+
+Memory = DaemonMemory | LocalMemory
+"""What commands work on: `invoke` answers a component with a dict that has `success`, `settle` waits until what was written has its
+vectors, where this process makes them, and `stage` hands a file over and returns what `create_upload` takes for it."""
 
 
 class Refused(MemoryFault):
@@ -110,30 +98,27 @@ async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict
     return answer
 
 
-def ask(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a component of the memory of a configuration file. Raises as `answered` and `opened` do."""
+def ask(config: Path, component: str, args: dict[str, Any], *, raising: bool = True) -> dict[str, Any]:
+    """The answer of a component of the memory of a configuration file. Raises as `opened` and, if asked to, `answered` do."""
 
     async def asked() -> dict[str, Any]:
-        async with opened(config, note=remark) as memory:
-            return await answered(memory, component, args)
+        async with opened(config) as memory:
+            return await (answered(memory, component, args) if raising else memory.invoke(component, args))
 
     return asyncio.run(asked())
 
 
 @asynccontextmanager
-async def opened(
-    config_path: Path, *, environ: Mapping[str, str] | None = None, note: Callable[[str], None]
-) -> AsyncGenerator[Memory, None]:
+async def opened(config_path: Path) -> AsyncGenerator[Memory, None]:
     """The memory of a configuration file; if a daemon holds its data directory, that daemon is asked.
 
-    `note` is told what a person should know. Raises what starting a host raises.
+    Raises what starting a host raises.
     """
     if not config_path.exists():
-        note(f"There is no {config_path} yet: it is written with the defaults.")
+        remark(f"There is no {config_path} yet: it is written with the defaults.")
     if daemon := daemon_of(config_path):
         place = locate(config_path)
-        token_env = place.token_env if place else TOKEN_ENV
-        async with client_of(daemon, token_env, os.environ if environ is None else environ) as client:
+        async with client_of(daemon, place.token_env if place else TOKEN_ENV) as client:
             yield DaemonMemory(client)
         return
     from ...host.service import AMemorixHostService
@@ -143,9 +128,9 @@ async def opened(
         yield LocalMemory(host)
 
 
-def client_of(daemon: Daemon, token_env: str, environ: Mapping[str, str]) -> httpx.AsyncClient:
+def client_of(daemon: Daemon, token_env: str) -> httpx.AsyncClient:
     """A client that asks a daemon with the token in the environment variable. Raises InvalidConfig for one that cannot be sent."""
-    token = usable_token(environ.get(token_env, ""), token_env)
+    token = usable_token(os.environ.get(token_env, ""), token_env)
     return httpx.AsyncClient(
         base_url=daemon.url,
         headers={"Authorization": f"Bearer {token}"} if token else {},

@@ -18,8 +18,6 @@ from ...models.local.embedder import LocalEmbedder
 from ...models.local.install import install, installed, model_folder, verify
 from .terminal import FriendlyGroup, columns, out, progress_bars, remark, say
 
-__all__ = ["app"]
-
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Install and check local embedding models.")
 ModelName = Annotated[str, typer.Argument(metavar="[MODEL]", help="The default model when not given.")]
 

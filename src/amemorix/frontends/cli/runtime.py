@@ -10,18 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from ...errors import StorageFailure
 from .memory_client import answered, ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
 
-__all__ = ["audit", "check"]
-
 ADMIN = "memory_runtime_admin"
-COLUMNS = ("when", "who", "by", "what", "on", "calls", "rows", "undo")
 
 
 def audit(
@@ -41,9 +36,7 @@ def audit(
     if not answer["items"]:
         say("Nothing has been changed.", "dim")
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in COLUMNS:
-        table.add_column(name, overflow="fold", justify="right" if name in ("calls", "rows") else "left")
+    table = columns("when", "who", "by", "what", "on", "calls", "rows", "undo", right=("calls", "rows"))
     for one in answer["items"]:
         what, undo = f"{one['component']} {one['action']}".strip(), ", ".join(ref["id"] for ref in one["undo"])
         cells = (one["when"], one["requested_by"], one["door"], what, one["target"], f"{one['calls']:,}",
@@ -81,7 +74,7 @@ def check(
 async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
     async with AsyncExitStack() as stack:
         try:
-            memory = await stack.enter_async_context(opened(config, note=remark))
+            memory = await stack.enter_async_context(opened(config))
         except StorageFailure as exc:
             return {"report": await asyncio.to_thread(_closed, config, exc)}
         return await answered(memory, ADMIN, args)
@@ -89,10 +82,10 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     from ...copies.backup_folder import BackupFolder
-    from ...host.bootstrap_config import data_folder, first_config
+    from ...host.environment import data_folder, first_config
     from ...language.times import local_zone
     from ...runtime.recovery_hint import RecoveryHint, examined_closed
-    from ...store.time_zones import TimeZones
+    from ...store.access import TimeZones
 
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)

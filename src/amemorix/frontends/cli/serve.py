@@ -22,8 +22,6 @@ from .terminal import DEFAULT_CONFIG, ConfigPath, remark, say
 if TYPE_CHECKING:
     from ..http.serving import Listening
 
-__all__ = ["serve_command", "token"]
-
 
 def serve_command(
     config: ConfigPath = DEFAULT_CONFIG,
@@ -69,13 +67,6 @@ def _tell(listening: Listening) -> None:
     if stats["notice"]:
         say(f"          {stats['notice']}", "yellow")
     say(f"  config  {listening.config_path.absolute()} (an edit applies when it is saved)")
-    say("Try")
-    for line in _examples(listening):
-        say(f"  {line}")
-    say("Ctrl+C stops it.", "dim")
-
-
-def _examples(listening: Listening) -> list[str]:
     command, path = "amemorix", listening.config_path
     if not shutil.which(command):  # how this program was called, if its name alone would not be found
         own = Path(sys.argv[0]).absolute()
@@ -84,9 +75,12 @@ def _examples(listening: Listening) -> list[str]:
     variable = load(path).http.token_env
     token = f' -H "Authorization: Bearer ${variable}"' if listening.needs_token else ""
     body = """'{"query": "coffee", "chat_id": "friends"}'"""
-    return [
+    say("Try")
+    for line in (
         f"""echo '{{"speaker": "Mia", "text": "I drink coffee, black."}}' | """
         f"{command} ingest - --format jsonl --chat friends{option}",
         f'{command} search "who likes coffee?" --chat friends{option}',
         f"curl -s{token} {listening.url}{BASE_PATH}/search_memory -d {body}",
-    ]
+    ):
+        say(f"  {line}")
+    say("Ctrl+C stops it.", "dim")

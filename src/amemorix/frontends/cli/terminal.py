@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,18 +51,17 @@ def remark(text: str, style: str = "dim") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Indented JSON, for people and programs."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def columns(*names: str) -> Table:
-    """An empty table with these headings."""
+def columns(*names: str, right: Collection[str] = ()) -> Table:
+    """An empty table with these headings, those of numbers on the right."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in names:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", justify="right" if name in right else "left")
     return table
 
 

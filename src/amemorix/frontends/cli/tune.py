@@ -13,8 +13,6 @@ from ...errors import InvalidRequest, MemoryFault
 from .memory_client import Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
-__all__ = ["tune"]
-
 ADMIN = "memory_tuning_admin"
 LOOK_SECONDS = 0.3
 
@@ -43,28 +41,26 @@ def tune(
 
 def _read(path: Path) -> list[Any]:
     """The questions of a file. Raises InvalidRequest."""
+    wrong, found = f"{path} is not JSON", list[Any]()
     try:
         text = path.read_text("utf-8-sig").strip()
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        found = json.loads(text) if text.startswith("[") else [_line(path, number, line) for number, line in lines]
+        if text.startswith("["):
+            found = json.loads(text)
+        else:
+            for number, line in enumerate(text.splitlines(), 1):
+                wrong = f"{path}, line {number}: not valid JSON"
+                found += [json.loads(line)] if line.strip() else []
     except OSError as exc:
         raise InvalidRequest(f"{path} cannot be read: {exc.strerror or exc}.", field="queries") from exc
     except ValueError as exc:
-        raise InvalidRequest(f"{path} is not JSON: {exc}.", field="queries") from exc
+        raise InvalidRequest(f"{wrong}: {exc}.", field="queries") from exc
     if not found:
         raise InvalidRequest(f"{path} holds no question.", field="queries")
     return found
 
 
-def _line(path: Path, number: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as exc:
-        raise InvalidRequest(f"{path}, line {number}: not valid JSON: {exc}.", field="queries") from exc
-
-
 async def _tune(config: Path, wish: dict[str, Any], apply: bool, plot: Path | None) -> None:
-    async with opened(config, note=remark) as memory:
+    async with opened(config) as memory:
         made = await answered(memory, ADMIN, {"action": "create_task", **wish})
         which = {"task_id": made["task"]["task_id"]}
         task = await _ended(memory, which)
@@ -86,14 +82,11 @@ async def _ended(memory: Memory, which: dict[str, Any]) -> dict[str, Any]:
         bar = shown.add_task("tuning", total=1.0, rate="")
         while True:
             task = (await answered(memory, ADMIN, {"action": "get_task", **which}))["task"]
-            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", rate=_told(task))
+            rate = task["status"]
+            if task["rate"]:
+                left = "" if task["seconds_left"] is None else f", {task['seconds_left']:.0f} s left"
+                rate = f"{task['rounds_done']} of {task['rounds']} rounds, {task['rate']:.2f} a second{left}"
+            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", rate=rate)
             if task["status"] not in ("queued", "running"):
                 return task
             await asyncio.sleep(LOOK_SECONDS)
-
-
-def _told(task: dict[str, Any]) -> str:
-    if not task["rate"]:
-        return task["status"]
-    left = "" if task["seconds_left"] is None else f", {task['seconds_left']:.0f} s left"
-    return f"{task['rounds_done']} of {task['rounds']} rounds, {task['rate']:.2f} a second{left}"

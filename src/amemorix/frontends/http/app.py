@@ -20,8 +20,7 @@ from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...version import __version__, commit
-from .answers import JsonAnswer, fault_answer
-from .auth import GRANT, Guard
+from .auth import GRANT, Guard, JsonAnswer, fault_answer
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
 from .metrics import UPLOAD, Metrics
 from .openapi import openapi_document
@@ -58,21 +57,22 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
 
 
 class _Handlers:
-    """The handlers."""
-
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
         self.figures = Metrics()
         self._openapi: dict[str, Any] | None = None
 
     async def call(self, request: Request) -> Response:
-        """Answer a component."""
         component, action = request.path_params["component"], request.path_params.get("action", "")
         names = [component, action]
 
         async def answer() -> dict[str, Any]:
             timeout = _timeout(request)
-            args = read_object(await _body(request, self._most_bytes()))
+            try:
+                most = self._host.config.http.max_body_bytes
+            except NotReady:
+                most = Config().http.max_body_bytes
+            args = read_object(await _body(request, most))
             if action:
                 if component in OPERATIONS.components() and not OPERATIONS.actions(component):
                     told = f"{component} has no actions: post to {BASE_PATH}/{component}."
@@ -87,8 +87,6 @@ class _Handlers:
         return await self._answered(component, names, answer())
 
     async def upload(self, request: Request) -> Response:
-        """Stage files for `memory_import_admin create_upload`."""
-
         async def answer() -> dict[str, Any]:
             _timeout(request)
             if request.scope[GRANT].role != "admin":
@@ -131,7 +129,6 @@ class _Handlers:
         return JsonAnswer(self._openapi)
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
-        """Say that the process lives, and which program it is."""
         return JsonAnswer({"success": True, "status": "alive", "version": __version__, "commit": commit()})
 
     async def ready(self, request: Request) -> Response:
@@ -154,29 +151,20 @@ class _Handlers:
             text = self.figures.render(None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    def _most_bytes(self) -> int:
-        try:
-            return self._host.config.http.max_body_bytes
-        except NotReady:
-            return Config().http.max_body_bytes
-
 
 async def _body(request: Request, most: int) -> bytes:
     """The body, read no further than `most` bytes whatever its declared length. Raises TooLarge."""
+    too_large = TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
-        raise _too_large(most)
+        raise too_large
     parts, held = list[bytes](), 0
     async for part in request.stream():
         held += len(part)
         if held > most:
-            raise _too_large(most)
+            raise too_large
         parts.append(part)
     return b"".join(parts)
-
-
-def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
 
 
 def _timeout(request: Request) -> int | None:

@@ -6,26 +6,46 @@ import ipaddress
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import Grant
-from ...errors import Forbidden
-from .answers import JsonAnswer, fault_answer
+from ...errors import Forbidden, MemoryFault
+from .json_response import encoded
 from .tokens import Tokens
 
-__all__ = ["GRANT", "LOGGED_A_MINUTE", "Guard", "host_of", "is_loopback", "resolves_to_loopback"]
+__all__ = ["GRANT", "Guard", "JsonAnswer", "fault_answer", "is_loopback", "resolves_to_loopback"]
 
 log = logging.getLogger(__name__)
 OPEN_PATHS = ("/healthz", "/readyz")
 """Answer without a token, for whoever watches the process."""
 GRANT = "amemorix.grant"
 """Where a request carries what its token allows; absent on an open path without a token."""
+REASONS = {
+    "missing": "it brought no token", "wrong": "its token is wrong", "host": "it was not addressed to localhost",
+    "page": "it came from a web page",
+}  # fmt: skip
 LOGGED_A_MINUTE = 10
 """Refusals that are logged one by one; more of them are counted, so that a caller cannot fill the log."""
+
+
+class JsonAnswer(Response):
+    """A JSON response."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return encoded(content)
+
+
+def fault_answer(fault: MemoryFault, *, status: int = 0, headers: Mapping[str, str] | None = None) -> JsonAnswer:
+    """The error's wire form under its HTTP status, or under another."""
+    return JsonAnswer(fault.to_dict(), status_code=status or fault.status, headers=headers)
 
 
 class Guard:
@@ -48,7 +68,6 @@ class Guard:
         self._minute, self._logged = float("-inf"), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 401 or 403."""
         refusal = self._refusal(scope, Headers(scope=scope)) if scope["type"] == "http" else None
         await (refusal or self._app)(scope, receive, send)
 
@@ -83,14 +102,6 @@ class Guard:
             peer = (scope.get("client") or ("unknown", 0))[0]
             log.warning("a call of %s was refused (%s)", peer, REASONS[reason])
         return answer
-
-
-REASONS = {
-    "missing": "it brought no token",
-    "wrong": "its token is wrong",
-    "host": "it was not addressed to localhost",
-    "page": "it came from a web page",
-}
 
 
 def _not_from_here(headers: Headers) -> tuple[str, Forbidden | None]:

@@ -30,7 +30,6 @@ class Connections:
         self._waiting: dict[_Protocol, None] = {}
 
     def protocol(self, **given: Any) -> _Protocol:
-        """The protocol of a new connection, for uvicorn."""
         return _Protocol(self, **given)
 
     def is_welcome(self, peer: str) -> bool:
@@ -51,7 +50,6 @@ class Connections:
                 next(iter(self._waiting)).abandon()
 
     def arrived(self, one: _Protocol) -> None:
-        """Note that a connection owes nothing."""
         self._waiting.pop(one, None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
@@ -50,7 +50,6 @@ class Metrics:
         )
 
     def refused(self, reason: str) -> None:
-        """Note a call that was not let in."""
         self._refused.labels(reason).inc()
 
     def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
@@ -67,12 +66,30 @@ class Metrics:
         """The text format; without health (the memory is not ready), calls and process only."""
         families = self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", health is not None)]
         if health is not None:
-            statistics, status, vitals = health
-            families += [*_memory(statistics), *_vital(vitals)]
+            stored, status, metrics = health
+            vectors, chat = stored["embedding"], stored["chat"]
+            asked: dict[str, dict[str, int]] = chat["tasks"]
+            calls, failures = ({(task,): one[key] for task, one in asked.items()} for key in ("calls", "failures"))
+            kinds = {"prompt": "prompt_tokens", "completion": "completion_tokens"}
+            tokens = {(task, kind): one[key] for task, one in asked.items() for kind, key in kinds.items()}
             families += [
+                _gauge("amemorix_paragraphs", "Live paragraphs.", stored["paragraphs"]),
+                _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", vectors["pending"]),
+                _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", vectors["failed"]),
+                _gauges("amemorix_projection_lag", "Changes not taken up yet.", "projection", stored["lag"]),
+                _counters("amemorix_chat_calls", "Questions to the chat model.", ("task",), calls),
+                _counters("amemorix_chat_failures", "Questions without a usable answer.", ("task",), failures),
+                _counters("amemorix_chat_tokens", "Tokens used.", ("task", "kind"), tokens),
+                _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", chat["tokens_today"]),
+                _gauges("amemorix_import_tasks", "Imports by state.", "status", metrics.imports),
+                _gauges("amemorix_derive_tasks_failed", "Deriving that was given up.", "kind", metrics.failed_work),
+                _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", metrics.disk_free),
                 CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
                 CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
             ]
+            if metrics.backup_age is not None:
+                age = "Since the last good backup; absent without one."
+                families.append(_gauge("amemorix_backup_age_seconds", age, metrics.backup_age))
         return generate_latest(self._registry)
 
 
@@ -80,41 +97,15 @@ def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(name, meaning, value=float(value))
 
 
-def _memory(statistics: dict[str, Any]) -> list[Metric]:
-    lag = GaugeMetricFamily("amemorix_projection_lag", "Changes not taken up yet.", labels=["projection"])
-    for projection, changes in statistics["lag"].items():
-        lag.add_metric([projection], changes)
-    return [
-        _gauge("amemorix_paragraphs", "Live paragraphs.", statistics["paragraphs"]),
-        _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", statistics["embedding"]["pending"]),
-        _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", statistics["embedding"]["failed"]),
-        lag,
-        *_chat(statistics["chat"]),
-    ]
+def _gauges(name: str, meaning: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, meaning, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family
 
 
-def _vital(health: HealthMetrics) -> list[Metric]:
-    imports = GaugeMetricFamily("amemorix_import_tasks", "Imports by state.", labels=["status"])
-    for state, count in health.imports.items():
-        imports.add_metric([state], count)
-    failed = GaugeMetricFamily("amemorix_derive_tasks_failed", "Deriving that was given up.", labels=["kind"])
-    for kind, count in health.failed_work.items():
-        failed.add_metric([kind], count)
-    free = _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", health.disk_free)
-    if health.backup_age is None:
-        return [imports, failed, free]
-    age = _gauge("amemorix_backup_age_seconds", "Since the last good backup; absent without one.", health.backup_age)
-    return [imports, failed, free, age]
-
-
-def _chat(state: dict[str, Any]) -> list[Metric]:
-    calls = CounterMetricFamily("amemorix_chat_calls", "Questions to the chat model.", labels=["task"])
-    failures = CounterMetricFamily("amemorix_chat_failures", "Questions without a usable answer.", labels=["task"])
-    tokens = CounterMetricFamily("amemorix_chat_tokens", "Tokens used.", labels=["task", "kind"])
-    for task, counts in state["tasks"].items():
-        calls.add_metric([task], counts["calls"])
-        failures.add_metric([task], counts["failures"])
-        tokens.add_metric([task, "prompt"], counts["prompt_tokens"])
-        tokens.add_metric([task, "completion"], counts["completion_tokens"])
-    today = _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", state["tokens_today"])
-    return [calls, failures, tokens, today]
+def _counters(name: str, meaning: str, labels: Sequence[str], values: Mapping[tuple[str, ...], int]) -> Metric:
+    family = CounterMetricFamily(name, meaning, labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
+    return family

@@ -24,6 +24,7 @@ FAULTS = {
     "500": "It failed inside.", "503": "The memory or its model is not ready.",
     "504": "It took longer than `timeout_ms`.",
 }  # fmt: skip
+FAULT = {"$ref": f"{PREFIX}Fault"}
 FAULT_SCHEMA = {
     "type": "object",
     "description": "What went wrong.",
@@ -80,7 +81,9 @@ def openapi_document() -> dict[str, Any]:
         ops = [op for op in every if op.component == component]
         if ops[0].action is not None:
             paths[f"{BASE_PATH}/{component}"] = {"post": _by_body(component, ops, found)}
-        paths |= {_path(op): {"post": _operation(op, found)} for op in ops}
+        for op in ops:
+            path = f"{BASE_PATH}/{op.component}" + (f"/{op.action}" if op.action else "")
+            paths[path] = {"post": _operation(op, found)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "A-Memorix", "version": __version__, "summary": "Long-term memory for chatbots."},
@@ -94,10 +97,6 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
-def _path(op: Operation) -> str:
-    return f"{BASE_PATH}/{op.component}" + (f"/{op.action}" if op.action else "")
-
-
 def _operation(op: Operation, found: Shapes) -> dict[str, Any]:
     return {
         "operationId": op.name, "summary": op.summary, "tags": [op.component], "x-effect": op.effect,
@@ -109,50 +108,32 @@ def _operation(op: Operation, found: Shapes) -> dict[str, Any]:
 def _by_body(component: str, ops: list[Operation], found: Shapes) -> dict[str, Any]:
     choices = [
         {
-            "allOf": [{"$ref": PREFIX + found.requests[op.name]}],
-            "type": "object",
-            "description": op.summary,
-            "properties": {"action": {"enum": list(op.actions)}},
-            "required": ["action"],
+            "allOf": [{"$ref": PREFIX + found.requests[op.name]}], "type": "object", "description": op.summary,
+            "properties": {"action": {"enum": list(op.actions)}}, "required": ["action"],
         }
         for op in ops
-    ]
-    answers = sorted({found.responses[op.name] for op in ops})
+    ]  # fmt: skip
+    answers = [{"$ref": PREFIX + name} for name in sorted({found.responses[op.name] for op in ops})]
     return {
-        "operationId": component,
-        "summary": "The same actions, named in the body.",
-        "tags": [component],
-        "parameters": [TIMEOUT],
-        "requestBody": _body({"oneOf": choices}),
-        "responses": _responses({"anyOf": [{"$ref": PREFIX + name} for name in answers]}),
-    }
+        "operationId": component, "summary": "The same actions, named in the body.", "tags": [component],
+        "parameters": [TIMEOUT], "requestBody": _body({"oneOf": choices}), "responses": _responses({"anyOf": answers}),
+    }  # fmt: skip
 
 
-def _body(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"required": True, "content": _json(schema)}
+def _body(schema: dict[str, Any], media: str = "application/json") -> dict[str, Any]:
+    return {"required": True, "content": {media: {"schema": schema}}}
 
 
 def _responses(schema: dict[str, Any]) -> dict[str, Any]:
-    faults = {status: {"description": text, "content": _json(_fault())} for status, text in FAULTS.items()}
-    return {
-        "200": {"description": "Answered; `success` says whether it did what was asked.", "content": _json(schema)}
-    } | faults
+    answered = _described("Answered; `success` says whether it did what was asked.", schema)
+    return {"200": answered} | {status: _described(text, FAULT) for status, text in FAULTS.items()}
 
 
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
-
-
-def _fault() -> dict[str, Any]:
-    return {"$ref": f"{PREFIX}Fault"}
+def _described(text: str, schema: dict[str, Any], media: str = "application/json") -> dict[str, Any]:
+    return {"description": text, "content": {media: {"schema": schema}}}
 
 
 def _own_paths() -> dict[str, Any]:
-    alive = {"description": "The process lives.", "content": _json({"type": "object"})}
-    ready = {"description": "Calls are answered.", "content": _json({"type": "object"})}
-    waiting = {"description": "Calls are not answered yet, or no longer.", "content": _json(_fault())}
-    figures = {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
-    this = {"description": "OpenAPI 3.1.", "content": _json({"type": "object"})}
     staged = {"type": "object", "properties": {"files": {"type": "array", "items": {
         "type": "object", "properties": {"staged": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}},
     }}}}  # fmt: skip
@@ -160,19 +141,23 @@ def _own_paths() -> dict[str, Any]:
         "type": "object",
         "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
     }
-    upload = _about("memory_import_admin_upload", "Stage files for `create_upload`, which takes their `staged` ids.", {
-        "200": {"description": "Staged.", "content": _json(staged)},
-        **{status: {"description": FAULTS[status], "content": _json(_fault())} for status in ("400", "409", "413")},
-    })  # fmt: skip
-    upload["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": files}}}
+    upload = _about(
+        "memory_import_admin_upload", "Stage files for `create_upload`, which takes their `staged` ids.", _described("Staged.", staged),
+        **{status: _described(FAULTS[status], FAULT) for status in ("400", "409", "413")},
+    )  # fmt: skip
+    upload["requestBody"] = _body(files, "multipart/form-data")
+    anything = {"type": "object"}
+    alive, ready = _described("The process lives.", anything), _described("Calls are answered.", anything)
+    waiting = _described("Calls are not answered yet, or no longer.", FAULT)
+    figures = _described("Prometheus text format.", {"type": "string"}, "text/plain")
     return {
         f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
-        "/healthz": {"get": _about("healthz", "Whether the process lives.", {"200": alive}) | {"security": [{}]}},
-        "/readyz": {"get": _about("readyz", "Whether calls are answered.", {"200": ready, "503": waiting})},
-        "/metrics": {"get": _about("metrics", "Figures for Prometheus.", {"200": figures})},
-        "/openapi.json": {"get": _about("openapi", "This description.", {"200": this})},
+        "/healthz": {"get": _about("healthz", "Whether the process lives.", alive) | {"security": [{}]}},
+        "/readyz": {"get": _about("readyz", "Whether calls are answered.", ready, **{"503": waiting})},
+        "/metrics": {"get": _about("metrics", "Figures for Prometheus.", figures)},
+        "/openapi.json": {"get": _about("openapi", "This description.", _described("OpenAPI 3.1.", anything))},
     }
 
 
-def _about(name: str, summary: str, responses: dict[str, Any]) -> dict[str, Any]:
-    return {"operationId": name, "summary": summary, "tags": ["daemon"], "responses": responses}
+def _about(name: str, summary: str, answer: dict[str, Any], **faults: Any) -> dict[str, Any]:
+    return {"operationId": name, "summary": summary, "tags": ["daemon"], "responses": {"200": answer, **faults}}

@@ -18,7 +18,7 @@ from ...errors import InvalidConfig
 from ...ops import Role
 from .json_response import usable_token
 
-__all__ = ["TokenEntry", "Tokens", "make_token"]
+__all__ = ["Tokens", "make_token"]
 
 
 class TokenEntry(BaseModel):

@@ -11,13 +11,13 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from ...errors import InvalidRequest, MemoryFault, StorageFailure, TooLarge
+from ...errors import InvalidRequest, StorageFailure, TooLarge
 from ...importing.staging import Staged, Staging
 
 __all__ = ["received"]
 
 HELD_BYTES = 1 << 20
-"""Bytes of a file that are gathered before they are written."""
+"""Bytes that are gathered before they are read and written, off the event loop."""
 
 
 async def received(request: Request, staging: Staging, *, most_files: int, most_bytes: float) -> list[Staged]:
@@ -30,12 +30,15 @@ async def received(request: Request, staging: Staging, *, most_files: int, most_
         raise InvalidRequest("The body must be multipart/form-data with files.", field="body")
     form = _Form(staging, most_files, most_bytes)
     parser = MultipartParser(options[b"boundary"], cast(Any, form.callbacks()))
+    held = bytearray()
     try:
         async for part in request.stream():
-            parser.write(part)
-            await form.written(HELD_BYTES)
+            held += part
+            if len(held) >= HELD_BYTES:
+                await asyncio.to_thread(parser.write, bytes(held))
+                held.clear()
+        await asyncio.to_thread(parser.write, bytes(held))
         parser.finalize()
-        await form.written(0)
         if form.open or not form.staged:
             raise InvalidRequest("The form holds no file, or ends in the middle of one.", field="body")
     except BaseException as exc:
@@ -49,42 +52,30 @@ async def received(request: Request, staging: Staging, *, most_files: int, most_
 
 
 class _Form:
-    """What the parser tells, piece by piece; files are written between the pieces, off the event loop."""
+    """Keeps the files that the parser tells of, piece by piece; blocking."""
 
     def __init__(self, staging: Staging, most_files: int, most_bytes: float) -> None:
         self._staging = staging
         self._most_files, self._most_bytes = most_files, most_bytes
-        self.staged: list[Staged] = []
-        self._todo: list[Callable[[], None]] = []
-        self._held, self._name, self._value = 0, b"", b""
+        self._name, self._value, self._files, self._size = b"", b"", 0, 0
         self._headers: dict[bytes, bytes] = {}
-        self._is_file, self._size, self._files = False, 0, 0
+        self.staged: list[Staged] = []
         self.open: tuple[Staged, IO[bytes]] | None = None
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
         return {
-            "on_part_begin": self._begin, "on_header_field": self._field, "on_header_value": self._content,
+            "on_part_begin": self._headers.clear, "on_header_field": self._field, "on_header_value": self._content,
             "on_header_end": self._header, "on_headers_finished": self._headers_read, "on_part_data": self._data,
             "on_part_end": self._end,
         }  # fmt: skip
 
-    async def written(self, least: int) -> None:
-        """Do on a thread what was noted, once there is enough of it."""
-        if self._todo and (self._held >= least or not least):
-            todo, self._todo, self._held = self._todo, [], 0
-            await asyncio.to_thread(lambda: [do() for do in todo])
-
     def undo(self) -> None:
-        """Remove whatever was staged; blocking."""
         if self.open is not None:
             with contextlib.suppress(OSError):
                 self.open[1].close()
             self._staging.remove(self.open[0].id)
         for staged in self.staged:
             self._staging.remove(staged.id)
-
-    def _begin(self) -> None:
-        self._headers, self._name, self._value, self._is_file, self._size = {}, b"", b"", False, 0
 
     def _field(self, data: bytes, start: int, end: int) -> None:
         self._name += data[start:end]
@@ -101,37 +92,21 @@ class _Form:
         name = options.get(b"filename")
         if name is None:
             return
-        self._is_file, self._files = True, self._files + 1
+        self._files, self._size = self._files + 1, 0
         if self._files > self._most_files:
             raise TooLarge(f"More than {self._most_files} files (imports.max_files_per_task).", limit=self._most_files)
-        shown = name.decode("utf-8", "replace")
-
-        def create() -> None:
-            self.open = self._staging.create(shown)
-
-        self._todo.append(create)
+        self.open = self._staging.create(name.decode("utf-8", "replace"))
 
     def _data(self, data: bytes, start: int, end: int) -> None:
-        if not self._is_file:
-            return
-        self._size, self._held = self._size + end - start, self._held + end - start
-        if self._most_bytes and self._size > self._most_bytes:
-            raise TooLarge(
-                f"A file is over {self._most_bytes:.0f} bytes (imports.max_file_size_mb).", limit=self._most_bytes
-            )
-        piece = bytes(data[start:end])
-        self._todo.append(lambda: self._write(piece))
-
-    def _write(self, piece: bytes) -> None:
         if self.open is None:
-            raise MemoryFault("A piece of a file came before its beginning.")
-        self._staging.write(*self.open, piece)
+            return
+        self._size += end - start
+        if self._most_bytes and self._size > self._most_bytes:
+            told = f"A file is over {self._most_bytes:.0f} bytes (imports.max_file_size_mb)."
+            raise TooLarge(told, limit=self._most_bytes)
+        self._staging.write(*self.open, data[start:end])
 
     def _end(self) -> None:
-        if self._is_file:
-            self._todo.append(self._keep)
-
-    def _keep(self) -> None:
         if self.open is not None:
             self.staged.append(self._staging.keep(*self.open))
             self.open = None

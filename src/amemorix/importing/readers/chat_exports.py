@@ -1,8 +1,12 @@
-"""How programs for chatting write chats out as text: the message manager of QQ, WeChat, WhatsApp, DiscordChatExporter."""
+"""How programs for chatting write chats out as text: the message manager of QQ, WeChat, WhatsApp, DiscordChatExporter.
+
+Times come by twelve hours and in the order of any country; each program begins a message in its own way.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,11 +14,49 @@ from pathlib import Path
 from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from .chat_times import HALF, half_of
-from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
-__all__ = ["Export", "export_of", "is_page_decoration", "is_notice", "person_of", "whatsapp_of", "written"]
+__all__ = [
+    "HALF", "Export", "by_24_hours", "export_of", "is_notice", "is_page_decoration", "is_whatsapp", "person_of",
+    "whatsapp_of", "written",
+]  # fmt: skip
 
+HALF = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上"
+"""What stands before an hour in Chinese."""
+HALF_AFTER = r"[AaPp]\.?\s?[Mm]\b\.?"
+"""What stands behind one in English."""
+_LATER = ("下午", "傍晚", "晚上")
+_CLOCK = lazy_regex(
+    rf"(?<!\s)\s*({HALF})\s*(\d{{1,2}})(?=[:：.])|(?<=[\s日T])(\d{{1,2}})([:：][\d:：]+)\s?({HALF_AFTER})"
+)
+
+
+def half_of(hour: int, half: str) -> int:
+    """The hour of the day; one that is written by 24 hours stays as it is."""
+    word = half[:1].lower()
+    if not half or hour > 12:
+        return hour
+    if word == "p" or half in _LATER:
+        return (0 if half == "晚上" else 12) if hour == 12 else hour + 12
+    if half == "中午":
+        return hour + 12 if hour < 10 else hour
+    return hour % 12
+
+
+def by_24_hours(time: str) -> str:
+    """A time with the hour by 24 hours; any other stays as it is."""
+
+    def spelled(found: re.Match[str]) -> str:
+        if found.group(1):
+            return f" {half_of(int(found.group(2)), found.group(1)):02}"
+        return f"{half_of(int(found.group(3)), found.group(5)):02}{found.group(4)}"
+
+    return _CLOCK.sub(spelled, time, count=1)
+
+
+# each program
+
+Head = Callable[[str], tuple[str, str, str] | None]
+"""(time, name, text) of a line that begins a message, else None; without a name nobody says it."""
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
 """Who tells in QQ what nobody says."""
@@ -161,3 +203,106 @@ def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
     clock = half_of(int(hour), half or "")
     year = f"20{year}" if len(year) == 2 else year
     return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2), ""
+
+
+# WhatsApp, on Android and on iPhones, in the dates of any country
+
+Stamp = tuple[str, ...]
+_WHATSAPP_STAMP = (
+    r"(\d{1,4})([./-])(\d{1,2})[./-](\d{1,4})(,?)\s"
+    rf"({HALF})?\s?(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?(?:\s?({HALF_AFTER}))?"
+)
+_WHATSAPP_ANDROID = lazy_regex(rf"{_WHATSAPP_STAMP}\s[-–]\s(\S.*)", re.S)
+_WHATSAPP_IPHONE = lazy_regex(rf"\[{_WHATSAPP_STAMP}\]\s(\S.*)", re.S)
+_WHATSAPP_SAID = lazy_regex(r"([^:\n\"“”]{1,100}): ?(.*)", re.S)
+_WHATSAPP_MARK = "\u200e"
+"""Before what the program itself writes."""
+_WHATSAPP_NOTICE = lazy_regex(
+    r"Messages (?:you send to this group )?and calls are (?:now )?(?:secured with )?end-to-end encrypt|消息和通话都?(?:进行|已)?端[对到]端加密"
+)
+_WHATSAPP_SENT = lazy_regex(
+    r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Médias omis|省略多媒体文件|媒体文件已略去|忽略多媒体文件)>"
+    r"|\u200e?<attached: [^<>\n]+>|\u200e[^\n]{0,60} omitted|(?<!\S)\S+\.\w{2,5} \(file attached\)"
+    r"|\u200e?(?:This message was deleted|You deleted this message)\.?|\u200e?<This message was edited>"
+)
+_WHATSAPP_LINES = 20_000
+"""Lines by which the order of day and month is told."""
+
+
+def is_whatsapp(lines: Sequence[str]) -> bool:
+    """Whether lines are a chat of WhatsApp: the first begins a message, and somebody says one."""
+    begun = [found for line in lines if (found := _whatsapp_begun(line)) is not None]
+    first = next((line for line in lines if line.strip()), "")
+    return _whatsapp_begun(first) is not None and any(_WHATSAPP_SAID.match(text) for _, text in begun)
+
+
+def whatsapp_head(lines: Sequence[str]) -> tuple[Head, bool]:
+    """(how lines begin messages, whether nothing in these lines tells if the day or the month is first)."""
+    stamps = [found[0] for line in lines[:_WHATSAPP_LINES] if (found := _whatsapp_begun(line)) is not None]
+    day_first, sure = _day_first(stamps)
+
+    def head(line: str) -> tuple[str, str, str] | None:
+        found = _whatsapp_begun(line)
+        time = _whatsapp_time(found[0], day_first) if found else ""
+        if found is None or not time:
+            return None
+        said = _WHATSAPP_SAID.fullmatch(found[1])
+        text = said.group(2) if said else ""
+        if said is None or _WHATSAPP_NOTICE.match(text.lstrip(_WHATSAPP_MARK)):
+            return time, "", ""
+        return time, said.group(1).strip(" ~\u200e\u202a\u202c\xa0"), text
+
+    return head, not sure
+
+
+def said_in(text: str) -> str:
+    """What somebody wrote in a message, without the lines that stand for what else was sent."""
+    lines = (_WHATSAPP_SENT.sub("", line) for line in text.split("\n"))
+    return "\n".join(line for line in lines if not line.startswith(_WHATSAPP_MARK)).strip()
+
+
+def _whatsapp_begun(line: str) -> tuple[Stamp, str] | None:
+    line = line.strip().lstrip(_WHATSAPP_MARK)
+    found = _WHATSAPP_ANDROID.fullmatch(line)
+    if found is None:
+        found = _WHATSAPP_IPHONE.fullmatch(line)
+        if found is None or not (found.group(5) or found.group(6) or found.group(10)):
+            return None  # in brackets any log has its times
+    elif found.group(9) and not (found.group(5) or found.group(6) or found.group(10)):
+        return None
+    *stamp, text = (one or "" for one in found.groups())
+    return tuple(stamp), text
+
+
+def _day_first(stamps: Sequence[Stamp]) -> tuple[bool, bool]:
+    """(whether the day is first, whether the dates tell): by a day past 12, else by which way they go on in time."""
+    dates = [(one[0], one[2], one[3]) for one in stamps if len(one[0]) < 4]
+    if not dates or any(one[1] == "." for one in stamps):
+        return True, True
+    firsts, seconds = (sum(int(one[at]) > 12 for one in dates) for at in (0, 1))
+    if firsts != seconds:
+        return firsts > seconds, True
+    by_day = [(int(year), int(month), int(day)) for day, month, year in dates]
+    by_month = [(int(year), int(month), int(day)) for month, day, year in dates]
+    days_back, months_back = (sum(b < a for a, b in pairwise(one)) for one in (by_day, by_month))
+    if days_back != months_back:
+        return days_back < months_back, True
+    bare = any(not one.startswith("0") and len(one) == 1 for date in dates for one in date[:2])
+    american = bare and any(one[9] for one in stamps)
+    return not american, all(first == second for first, second, _ in dates)
+
+
+def _whatsapp_time(stamp: Stamp, day_first: bool) -> str:
+    """Empty if there is no such day."""
+    first, _, second, third, _, half, hour, minute, seconds, after = stamp
+    if len(first) == 4:
+        year, month, day = first, second, third
+    else:
+        year, month, day = (third, second, first) if day_first else (third, first, second)
+        if int(month) > 12:
+            month, day = day, month
+    if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31) or len(year) not in (2, 4):
+        return ""
+    year = f"20{year}" if len(year) == 2 else year
+    clock = f"{half_of(int(hour), half or after):02}:{minute}" + (f":{seconds}" if seconds else "")
+    return f"{year}/{int(month):02}/{int(day):02} {clock}"

@@ -1,12 +1,12 @@
-"""Chats in JSON documents: of Discord, Telegram and WeChat, and conversations with language models."""
+"""Chats in JSON documents: of Discord, Telegram, WeChat and bots of QQ, and conversations with language models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from ...ingest.messages import Misspelt, read_message
+from ...language.message_segments import spelled, spelled_segments
 from ...language.normalise import clean_text
 from ...lazy_regex import lazy_regex
 from ..duplicates import Occurrences
@@ -14,34 +14,40 @@ from ..records import Bad, Record
 from .foreign_values import digest, id_of, metadata, name, text_of
 from .json_documents import JsonReader, Member
 
-__all__ = ["Conversation", "DiscordExport", "PyWxDump", "TelegramExport"]
-
-MESSAGE_LISTS = ("", "messages", "data", "data.messages")
+__all__ = ["is_event", "turn_of"]
 
 
-class DiscordExport(JsonReader):
+class ChatReader(JsonReader):
+    """The messages of a program for chatting, for which the task may name the chat; reads one file once."""
+
+    program = ""
+
+    def __init__(self, *, chat_id: str = "") -> None:
+        self._chat_id = chat_id
+        self._ids: dict[str, str] = {}
+        """Ids of chats, which stand before their messages, by what stands before the names of their fields."""
+
+    def chat(self, id_: str) -> dict[str, str]:
+        """The chat of a message where the task names none."""
+        return {"chat_id": id_of(self.program, id_)} if id_ and not self._chat_id else {}
+
+
+class DiscordExport(ChatReader):
     """`{"messages": [{id, type, timestamp, content, author: {id, name, nickname}}]}` as DiscordChatExporter writes it;
     notices, and messages without a text, are passed over.
 
     The chat is the task's, where it names one, else `discord:` with the id of the channel.
     """
 
+    program = "discord"
     expected = 'an export of DiscordChatExporter: {"guild": …, "channel": …, "messages": [{"id", "timestamp", "content", "author"}]}'
     lists = ("messages",)
     SAID = ("", "Default", "Reply")
     """Types of messages that somebody says; the others are notices of Discord."""
 
-    def __init__(self, *, chat_id: str = "") -> None:
-        self._chat_id = chat_id
-        self._channel = ""
-
-    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
-        self._channel = ""
-        return super().records(path)
-
     def hear(self, prefix: str, event: str, value: Any) -> None:
         if prefix == "channel.id" and event in ("number", "string"):
-            self._channel = name(int(value) if event == "number" else value)
+            self._ids[""] = name(int(value) if event == "number" else value)
 
     def record(self, member: Member) -> Record | Bad | None:
         item, author = member.value, member.value.get("author")
@@ -57,12 +63,12 @@ class DiscordExport(JsonReader):
             "speaker": name(author.get("nickname")) or called,
             "person_id": id_ or called,
             "time": time,
-            **({"chat_id": id_of("discord", self._channel)} if self._channel and not self._chat_id else {}),
+            **self.chat(self._ids.get("", "")),
         }
         return Record("turn", arguments, member.place)
 
 
-class TelegramExport(JsonReader):
+class TelegramExport(ChatReader):
     """`result.json` of Telegram Desktop, of one chat or of all; what nobody says is passed over.
 
     The chat of an export of one is the task's, where it names one; else a chat is `telegram:` with its id.
@@ -72,14 +78,6 @@ class TelegramExport(JsonReader):
     CHATS = ("", "chats.list.item.", "left_chats.list.item.")
     """What stands before the names of a chat's fields: of one that is alone, or one of all."""
     lists = tuple(f"{before}messages" for before in CHATS)
-
-    def __init__(self, *, chat_id: str = "") -> None:
-        self._chat_id = chat_id
-        self._ids: dict[str, str] = {}
-
-    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
-        self._ids = {}
-        return super().records(path)
 
     def hear(self, prefix: str, event: str, value: Any) -> None:
         """The id of a chat stands before its messages; one that stands elsewhere is of no use to them."""
@@ -99,9 +97,8 @@ class TelegramExport(JsonReader):
         before = member.key.removesuffix("messages")
         known = self._ids.get(before, "")
         if before and not known:
-            return Bad(
-                member.place, "is of a chat that has no `id` before its `messages`: which one it is cannot be told"
-            )
+            why = "is of a chat that has no `id` before its `messages`: which one it is cannot be told"
+            return Bad(member.place, why)
         chat, time = id_of("telegram", known), item.get("date_unixtime") or item.get("date")
         called, person = name(item.get("from")), name(item.get("from_id"))
         number = name(item.get("id")) if known else ""  # each chat counts its own
@@ -140,21 +137,19 @@ def _telegram_text(item: dict[str, Any]) -> str:
     return " ".join(part for part in (sent, written(item.get("text")).strip()) if part)
 
 
-class PyWxDump(JsonReader):
+class PyWxDump(ChatReader):
     """`[{id, MsgSvrID, type_name, is_sender, talker, room_name, msg, CreateTime}]` of WeChat.
 
     The chat is the task's, where it names one, else `wechat:` with the room; who speaks is known by the id that WeChat gives.
     """
 
+    program = "wechat"
     expected = 'messages of PyWxDump: [{"MsgSvrID", "type_name", "talker", "room_name", "msg", "CreateTime"}]'
     lists = ("", "data", "messages")
     HEARD = "翻译结果："
     """Before what was understood of a voice message."""
     NOT_WRITTEN = lazy_regex("图片|语音|视频|表情|系统|通知|拍一拍|通话|红包|转账|名片")
     """Types of messages of which `msg` tells nothing that anybody wrote."""
-
-    def __init__(self, *, chat_id: str = "") -> None:
-        self._chat_id = chat_id
 
     def record(self, member: Member) -> Record | Bad | None:
         item = member.value
@@ -174,7 +169,7 @@ class PyWxDump(JsonReader):
             "text": text,
             "speaker": talker,
             "time": time,
-            **({"chat_id": id_of("wechat", room)} if room and not self._chat_id else {}),
+            **self.chat(room),
         }
         return Record("turn", arguments, member.place)
 
@@ -182,20 +177,16 @@ class PyWxDump(JsonReader):
 class Conversation(JsonReader):
     """Messages with `role` or `speaker` and `content` or `text`; of one without a text, as a call of a tool is, nothing is kept.
 
-    `reference_time` is the time of messages that have none.
+    `reference_time` is the time of messages that have none. Reads one file once.
     """
 
     expected = 'a conversation: {"messages": [{"role", "content"}]}, or a list of such messages'
-    lists = MESSAGE_LISTS
+    lists = ("", "messages", "data", "data.messages")
     IDS = ("external_id", "id", "message_id")
 
     def __init__(self, *, reference_time: Any = None) -> None:
         self._reference = reference_time
         self._said = Occurrences()
-
-    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
-        self._said = Occurrences()
-        return super().records(path)
 
     def record(self, member: Member) -> Record | Bad | None:
         try:
@@ -221,3 +212,82 @@ class Conversation(JsonReader):
         }
         given = {key: value for key, value in arguments.items() if value not in ("", None, {}, [])}
         return Record("turn", given, member.place)
+
+
+# QQ, as its bots log it: the events of OneBot (go-cqhttp, NapCat, LLOneBot), and exports of NapCat
+
+POSTS = ("message", "message_sent", "meta_event", "notice", "request")
+SPOKEN = ("", "message", "message_sent")
+"""Posts that somebody says; the others tell what happened."""
+_ONEBOT_TEXTS = ("message", "raw_message", "alt_message")
+
+Row = Mapping[str, Any]
+
+
+class OneBotExport(JsonReader):
+    """A JSON document of messages; what happened without being said, and what has no text, is passed over.
+
+    A message goes to its group or private chat; one that names none to the task's chat.
+    """
+
+    expected = 'messages of OneBot: {"messages": [{"message_id", "time", "sender", "raw_message"}]}, or a list of them'
+    lists = ("", "messages", "data", "data.messages")
+
+    def record(self, member: Member) -> Record | Bad | None:
+        item = member.value
+        if not (is_event(item) or isinstance(item.get("sender"), dict) or name(item.get("post_type"))):
+            return Bad(member.place, "is no message of OneBot: there is no `sender` with a text")
+        return turn_of(item, member.place)
+
+
+def is_event(value: Row) -> bool:
+    """Whether an object is what OneBot tells, in version 11 or 12, as an event or a stored message."""
+    if isinstance(value.get("sender"), dict) and any(key in value for key in _ONEBOT_TEXTS):
+        return True
+    if "detail_type" in value and isinstance(value.get("self"), dict):
+        return True
+    return value.get("post_type") in POSTS and ("self_id" in value or "message_id" in value)
+
+
+def turn_of(value: Row, place: str) -> Record | None:
+    """The turn that an event is; None if nobody says anything in it."""
+    kind = name(value.get("post_type")) or (name(value.get("type")) if "detail_type" in value else "")
+    text = _onebot_text(value)
+    if kind not in SPOKEN or not text:
+        return None
+    given = value.get("sender")
+    sender: Row = given if isinstance(given, dict) else {}
+    ids = [name(one) for one in (sender.get("user_id"), sender.get("uin"), value.get("user_id"), sender.get("uid"))]
+    id_ = next((one for one in ids if one and one != "0"), "")
+    called = [name(sender.get(key)) for key in ("card", "groupCard", "nickname", "name", "nick")]
+    names = list(dict.fromkeys(one for one in called if any(char.isalnum() for char in one)))
+    time = value.get("time") or value.get("timestamp")
+    given_id = name(value.get("message_id")) or name(value.get("id")) or digest(text, id_)
+    arguments = {
+        # ids begin anew with a bot that is set up again
+        "external_id": id_of("onebot", given_id, name(str(time or ""))),
+        "text": text,
+        "speaker": names[0] if names else id_,
+        "person_id": id_,
+        "aliases": [one for one in names[1:] if one != id_],
+        "time": time,
+    }
+    group, kind_of_chat = name(value.get("group_id")), name(value.get("message_type")) or name(value.get("detail_type"))
+    if group and group != "0":
+        arguments["group_id"] = group
+    elif kind_of_chat == "private":
+        partner = name(value.get("target_id")) if id_ == name(value.get("self_id")) else id_
+        arguments |= {"user_id": partner} if partner else {}
+    return Record("turn", arguments, place, foreign=True)
+
+
+def _onebot_text(value: Row) -> str:
+    """Out of the segments if there are any, since nothing in them can be mistaken for a code."""
+    content = value.get("content")
+    if isinstance(content, dict):  # an export of NapCat: the codes are words already
+        return "" if value.get("recalled") or value.get("system") else text_of(content.get("text"))
+    for given in (value.get(key) for key in _ONEBOT_TEXTS):
+        made = spelled_segments(given) if isinstance(given, list) else spelled(given) if isinstance(given, str) else ""
+        if made:
+            return clean_text(made)
+    return ""

@@ -13,13 +13,21 @@ from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
 from ..duplicates import Occurrences
-from ..records import Bad, Reader, Record
-from .chat_exports import Export, export_of, is_notice, is_page_decoration, person_of, whatsapp_of, written
-from .chat_times import HALF, by_24_hours
-from .lines import read_lines
-from .whatsapp import is_whatsapp
+from ..records import Bad, Reader, Record, read_lines
+from .chat_exports import (
+    HALF,
+    Export,
+    by_24_hours,
+    export_of,
+    is_notice,
+    is_page_decoration,
+    is_whatsapp,
+    person_of,
+    whatsapp_of,
+    written,
+)  # fmt: skip
 
-__all__ = ["ChatLog", "looks_like_chat"]
+__all__ = ["looks_like_chat"]
 
 _CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"
@@ -162,5 +170,5 @@ def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn |
 
 
 def _plain(time: str) -> str:
-    """As it is read everywhere."""
+    """A time as it is read everywhere."""
     return re.sub(r"[-.年月]", "/", by_24_hours(time)).replace("日", "").replace("：", ":").replace("T", " ").strip()

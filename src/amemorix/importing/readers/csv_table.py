@@ -13,10 +13,7 @@ from typing import IO, Any
 from ...errors import InvalidRequest
 from ...language.encoding import Encoding, encoding_of
 from ..duplicates import Occurrences
-from ..records import Bad, Reader, Record
-from .lines import LONGEST_LINE, read_lines
-
-__all__ = ["COLUMNS", "CsvTable"]
+from ..records import LONGEST_LINE, Bad, Reader, Record, read_lines
 
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
 

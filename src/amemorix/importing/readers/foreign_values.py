@@ -27,7 +27,6 @@ _UNSPACED = lazy_regex(r"[⺀-鿿豈-﫿]")
 
 
 def text_of(value: Any) -> str:
-    """The text as it is stored; empty if it is none."""
     return clean_text(value) if isinstance(value, str) else ""
 
 
@@ -84,8 +83,6 @@ def moment(value: Any, edge: Edge = "start", zone: tzinfo | None = None) -> floa
 
 
 class CutName(str):
-    """A name that was too long."""
-
     __slots__ = ()
 
 

@@ -15,10 +15,10 @@ from ...errors import InvalidRequest
 from ...lazy_regex import lazy_regex
 from ..records import Reader
 from .chat_exports import export_of
+from .chat_json import is_event
 from .json_documents import TooDeep, events
-from .onebot import is_event
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
+__all__ = ["FORMATS", "SUFFIXES", "detect", "reader_for"]
 
 PEEK_EVENTS = 200
 PEEK_LINE = 1 << 20
@@ -141,7 +141,7 @@ FORMATS: dict[str, Format] = {
         options=("chat_id",),
     ),
     "onebot": Format(
-        "amemorix.importing.readers.onebot:OneBotExport",
+        "amemorix.importing.readers.chat_json:OneBotExport",
         "Messages of QQ as OneBot, go-cqhttp or NapCat keep them in a JSON document; logs with one a line are `jsonl`. "
         "OneBot、NapCat 的 QQ 消息。",
         "messages, data.messages or a list: message_id, time, message_type, group_id, sender (user_id, nickname, card), "
@@ -207,7 +207,13 @@ def detect(name: str, path: Path) -> str:
         parquet = next(path.glob("*.parquet"), None) or next(path.glob("**/*.parquet"), None)
         found = "lpmm_parquet" if parquet else "a_memorix" if next(path.glob("**/metadata.db"), None) else None
     else:
-        found = SUFFIXES.get(suffix) or _by_content(path)
+        with path.open("rb") as file:
+            head = file.read(4096)
+        found = SUFFIXES.get(suffix)
+        if not found and head.startswith(b"SQLite format 3\0"):
+            found = "a_memorix" if path.name == "metadata.db" else "maibot"
+        elif not found and _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
+            found = _kind_of_json(path)
         if found in ("txt", None):
             found = "jsonl" if _is_log_of_events(path) else "chat_log" if export_of(path) is not None else found
     if found is None or found not in FORMATS:
@@ -216,16 +222,6 @@ def detect(name: str, path: Path) -> str:
             field="format", allowed=list(FORMATS),
         )  # fmt: skip
     return found
-
-
-def _by_content(path: Path) -> str | None:
-    with path.open("rb") as file:
-        head = file.read(4096)
-    if head.startswith(b"SQLite format 3\0"):
-        return "a_memorix" if path.name == "metadata.db" else "maibot"
-    if _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
-        return _kind_of_json(path)
-    return None
 
 
 def _kind_of_json(path: Path) -> str | None:

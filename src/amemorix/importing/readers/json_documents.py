@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,13 +15,14 @@ from ijson.common import ObjectBuilder
 from ...errors import InvalidRequest
 from ..records import Bad, Reader, Record
 
-__all__ = ["Event", "JsonReader", "Member", "TooDeep", "events"]
+__all__ = ["JsonReader", "Member", "TooDeep", "events", "listed"]
 
 DEEPEST = 200
 """Lists and objects within each other; what stands in them is named by all of them, which no file may make expensive."""
 TOP = ""
 """Stands for a file that is one list."""
 _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
+_KINDS = {bool: "a truth value", str: "a text", list: "a list", type(None): "null"}
 _BOM = b"\xef\xbb\xbf"
 
 Event = tuple[str, str, Any]
@@ -95,12 +96,17 @@ class JsonReader(Reader):
         try:
             with path.open("rb") as file:
                 size = max(os.fstat(file.fileno()).st_size, 1)
-                for member in self._members(events(file)):
-                    if member is None:
+                for one in listed(events(file), self.lists, self.hear):
+                    if one is None:
                         met = True
+                        continue
+                    self.share = begun + part * file.tell() / size
+                    key, number, value = one
+                    place = f"{key or 'item'}.{number}"
+                    if isinstance(value, dict):
+                        yield Member(key, place, value)
                     else:
-                        self.share = begun + part * file.tell() / size
-                        yield member
+                        yield Bad(place, f"is {_KINDS.get(type(value), 'a number')}, not an object")
         except (ijson.JSONError, UnicodeDecodeError) as exc:
             if not met:
                 why = f"is {exc}" if isinstance(exc, TooDeep) else "is no JSON in UTF-8"
@@ -114,32 +120,27 @@ class JsonReader(Reader):
         if not met:
             raise InvalidRequest(f"{path.name} holds something else; expected {self.expected}.", field="path")
 
-    def _members(self, found: Iterator[Event]) -> Iterator[Member | Bad | None]:
-        """The members; None whenever a list begins that was asked for."""
-        for depth, (prefix, event, value) in enumerate(found):
-            if event == "start_array" and prefix in self.lists and (depth == 0 or prefix):
-                yield None
-                yield from _list(found, prefix)
-            elif event not in _STARTS:
-                self.hear(prefix, event, value)
 
-
-def _list(events: Iterator[Event], key: str) -> Iterator[Member | Bad]:
-    prefix = f"{key}.item" if key else "item"
-    for number in count():
-        _, event, value = next(events)
-        if event == "end_array":
-            return
-        builder = ObjectBuilder()
-        builder.event(event, value)
-        if event in _STARTS:
-            for inside, event, value in events:
-                builder.event(event, value)
-                if event in _ENDS and inside == prefix:
-                    break
-        place, found = f"{key or 'item'}.{number}", builder.value
-        if isinstance(found, dict):
-            yield Member(key, place, found)
-        else:
-            kinds = {bool: "a truth value", str: "a text", list: "a list", type(None): "null"}
-            yield Bad(place, f"is {kinds.get(type(found), 'a number')}, not an object")
+def listed(
+    found: Iterator[Event], lists: Collection[str], hear: Callable[[str, str, Any], None]
+) -> Iterator[tuple[str, int, Any] | None]:
+    """(list, number from 0, value) of each item of the lists, and None whenever one of them begins; `hear` is told the rest."""
+    for depth, (prefix, event, value) in enumerate(found):
+        if event != "start_array" or prefix not in lists or (depth and not prefix):
+            if event not in _STARTS:
+                hear(prefix, event, value)
+            continue
+        yield None
+        item = f"{prefix}.item" if prefix else "item"
+        for number in count():
+            _, event, value = next(found)
+            if event == "end_array":
+                break
+            builder = ObjectBuilder()
+            builder.event(event, value)
+            if event in _STARTS:
+                for inside, event, value in found:
+                    builder.event(event, value)
+                    if event in _ENDS and inside == item:
+                        break
+            yield prefix, number, builder.value

@@ -12,11 +12,8 @@ from ...ingest.messages import Misspelt, read_message
 from ...ingest.operations import IngestText, Message
 from ...language.encoding import Encoding
 from ..duplicates import Occurrences
-from ..records import Bad, Reader, Record
-from .lines import Line, read_lines
-from .onebot import is_event, turn_of
-
-__all__ = ["JsonLines"]
+from ..records import Bad, Line, Reader, Record, read_lines
+from .chat_json import is_event, turn_of
 
 CHAT = ("chat_id", "group_id", "user_id")
 CALL = (*CHAT, "source", "expires_at", "ttl_seconds")

@@ -14,9 +14,7 @@ from ...ingest.operations import EntityInput, IngestText
 from ..duplicates import Occurrences
 from ..records import Bad, Reader, Record
 from .foreign_values import is_hash
-from .json_documents import Event, events
-
-__all__ = ["JsonPayload"]
+from .json_documents import events, listed
 
 KEYS = ("paragraphs", "entities", "relations")
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
@@ -31,44 +29,33 @@ class JsonPayload(Reader):
     """
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
-        said, position = Occurrences(), 0
+        said, position, met = Occurrences(), 0, False
+
+        def hear(prefix: str, event: str, value: Any) -> None:
+            nonlocal met
+            met = met or (event == "map_key" and not prefix and value in KEYS)
+            if prefix in KEYS and event != "null":
+                raise InvalidRequest(f"file: `{prefix}` is no list.", field="file")
+
         try:
             with path.open("rb") as file:
-                is_list = next((event for _, event, _ in events(file)), "") == "start_array"
-            lists = ("paragraphs",) if is_list else KEYS
-            for part, key in enumerate(lists):
-                prefix = "item" if is_list else f"{key}.item"
-                for number, item in enumerate(self._items(path, prefix, part, len(lists))):
+                size = max(path.stat().st_size, 1)
+                for one in listed(events(file), ("", *KEYS), hear):
+                    if one is None:
+                        met = True
+                        continue
+                    key, number, item = one
                     position += 1
-                    yield position, _MAKERS[key](item, f"{key}.{number}", said)
+                    self.share = min(file.tell() / size, 1.0)
+                    yield position, _MAKERS[key](item, f"{key or 'paragraphs'}.{number}", said)
         except (ijson.JSONError, UnicodeDecodeError) as exc:
             why = " ".join(str(exc).split())[:120]
             raise InvalidRequest(f"file: it is not valid JSON: {why}.", field="file") from exc
-        if not position and not is_list and not _is_payload(path):
+        if not met:
             raise InvalidRequest(
                 f"file: a JSON document with one of {', '.join(KEYS)} was expected, or a list of paragraphs.",
                 field="file", allowed=list(KEYS),
             )  # fmt: skip
-
-    def _items(self, path: Path, prefix: str, part: int, parts: int) -> Iterator[Any]:
-        with path.open("rb") as file:
-            size = max(path.stat().st_size, 1)
-            for item in ijson.items(_lists_only(events(file)), prefix):
-                self.share = (part + min(file.tell() / size, 1.0)) / parts
-                yield item
-
-
-def _is_payload(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(prefix == "" and event == "map_key" and value in KEYS for prefix, event, value in events(file))
-
-
-def _lists_only(found: Iterator[Event]) -> Iterator[Event]:
-    """The events of a payload. Raises InvalidRequest where something else stands in the place of one of its lists."""
-    for one in found:
-        if one[0] in KEYS and one[1] not in ("start_array", "end_array", "null"):
-            raise InvalidRequest(f"file: `{one[0]}` is no list.", field="file")
-        yield one
 
 
 def _record(kind: str, arguments: dict[str, Any], place: str, said: Occurrences) -> Record:
@@ -139,5 +126,5 @@ def _relation(item: Any, place: str, said: Occurrences) -> Record | Bad:
 
 
 _MAKERS: dict[str, Callable[[Any, str, Occurrences], Record | Bad]] = {
-    "paragraphs": _paragraph, "entities": _entity, "relations": _relation,
+    "": _paragraph, "paragraphs": _paragraph, "entities": _entity, "relations": _relation,
 }  # fmt: skip

@@ -15,8 +15,6 @@ from ..records import Bad, Reader, Record
 from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
 from .json_documents import JsonReader, Member
 
-__all__ = ["LpmmOpenie", "LpmmParquet"]
-
 STORE = "a store of LPMM: a directory with paragraph.parquet, and entity.parquet, relation.parquet, rag-graph.graphml"
 SOURCE = "lpmm"
 PARAGRAPHS, ENTITIES, RELATIONS, GRAPH = "paragraph.parquet", "entity.parquet", "relation.parquet", "rag-graph.graphml"
@@ -60,10 +58,27 @@ class LpmmParquet(Reader):
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         """Positions are ordinals, the paragraphs before the relations."""
-        files = _found(path)
+        places = [path / folder for folder in ("", "embedding", "rag", "data/embedding", "data/rag")]
+        found = [folder / called for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH) for folder in reversed(places)]
+        files = {file.name: file for file in found if file.is_file()}
+        if PARAGRAPHS not in files:
+            raise InvalidRequest(f"{path.name} is not {STORE}.", field="path")
         with TempLookup() as known:
-            rows = max(sum(_count(files.get(called)) for called in (PARAGRAPHS, RELATIONS)), 1)
-            _learn(files, known)
+            rows = 0
+            for called in (PARAGRAPHS, RELATIONS):
+                if called in files:
+                    with _opened(files[called]) as file:
+                        rows += file.metadata.num_rows
+            for key, called in _rows(files.get(ENTITIES)):
+                known.put(NAME, key, called)
+            for _, told in _rows(files.get(RELATIONS)):
+                if triple := _triple(told):
+                    known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
+            for ends in _edges(files.get(GRAPH)):
+                for one, other in (ends, ends[::-1]):
+                    if one.startswith("entity-") and other.startswith("paragraph-"):
+                        known.put(LINKS, other, one)
+                        known.put(PARAGRAPHS_OF, one, other)
             first = 0
             for first, (key, text) in enumerate(_rows(files[PARAGRAPHS]), start=1):
                 self.share = first / rows
@@ -115,19 +130,6 @@ def _triple(raw: str) -> tuple[str, str, str] | None:
     return value[0], value[1], value[2]
 
 
-def _found(path: Path) -> dict[str, Path]:
-    """The files of a store by their names."""
-    folders = (path, path / "embedding", path / "rag", path / "data/embedding", path / "data/rag")
-    files: dict[str, Path] = {}
-    for folder in folders:
-        for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH):
-            if called not in files and (folder / called).is_file():
-                files[called] = folder / called
-    if PARAGRAPHS not in files:
-        raise InvalidRequest(f"{path.name} is not {STORE}.", field="path")
-    return files
-
-
 def _opened(path: Path) -> Any:
     try:
         return import_module("pyarrow.parquet").ParquetFile(path)
@@ -135,13 +137,6 @@ def _opened(path: Path) -> Any:
         raise InvalidRequest("Stores of LPMM are read with pyarrow: install `amemorix[lpmm]`.", extra="lpmm") from exc
     except (ValueError, OSError) as exc:
         raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
-
-
-def _count(path: Path | None) -> int:
-    if path is None:
-        return 0
-    with _opened(path) as file:
-        return file.metadata.num_rows
 
 
 def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
@@ -157,22 +152,10 @@ def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
                 yield name(row.get("hash")), row["str"] if isinstance(row["str"], str) else ""
 
 
-def _learn(files: dict[str, Path], known: TempLookup) -> None:
-    for key, called in _rows(files.get(ENTITIES)):
-        known.put(NAME, key, called)
-    for _, told in _rows(files.get(RELATIONS)):
-        if triple := _triple(told):
-            known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
-    if graph := files.get(GRAPH):
-        for source, target in _edges(graph):
-            for one, other in ((source, target), (target, source)):
-                if one.startswith("entity-") and other.startswith("paragraph-"):
-                    known.put(LINKS, other, one)
-                    known.put(PARAGRAPHS_OF, one, other)
-
-
-def _edges(path: Path) -> Iterator[tuple[str, str]]:
+def _edges(path: Path | None) -> Iterator[tuple[str, str]]:
     """(source, target) of the graph's edges, each element let go of when it is read."""
+    if path is None:
+        return
     try:
         for _, element in ElementTree.iterparse(path, events=("end",)):
             if element.tag.rpartition("}")[2] == "edge":

@@ -16,8 +16,6 @@ from ...store.read_only_database import ReadOnlyDatabase
 from ..records import Bad, Reader, Record
 from .foreign_values import metadata, moment, name, text_of
 
-__all__ = ["MaiBotDatabase"]
-
 EXPECTED = "a database of MaiBot: MaiBot.db with the table `messages`, or `mai_messages` in newer ones"
 LAST = 2**62
 NO_SPEECH = ("is_command", "is_notify")
@@ -113,7 +111,10 @@ class MaiBotDatabase(Reader):
         known = around.chats.get(chat, {})
         group = name(row.get(table.group)) or name(known.get("group_id"))
         at = moment(row.get(table.time), zone=self._zone)
-        if not self._wanted(chat, group, user, at):
+        if any(only and one not in only for only, one in zip(self._only, (chat, group, user), strict=True)):
+            return None
+        early = self._from is not None and (at is None or at < self._from[0])
+        if early or (self._to is not None and (at is None or at > self._to[1])):
             return None
         if not chat or at is None:
             return Bad(place, f"has no `{table.chat}`" if not chat else f"`{table.time}` is no time")
@@ -132,12 +133,6 @@ class MaiBotDatabase(Reader):
             "metadata": metadata({"reply_to": row.get("reply_to"), "platform": _platform(row)}),
         }
         return Record("turn", arguments, place, foreign=True)
-
-    def _wanted(self, chat: str, group: str, user: str, at: float | None) -> bool:
-        if any(only and one not in only for only, one in zip(self._only, (chat, group, user), strict=True)):
-            return False
-        early = self._from is not None and (at is None or at < self._from[0])
-        return not early and not (self._to is not None and (at is None or at > self._to[1]))
 
 
 def _speaker(row: Row, user: str, around: _Around) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a reader of the graph sees at one moment."""
+"""What a reader of the graph sees at one moment: a table of edges, walked in both directions, and its nodes by importance."""
 
 from __future__ import annotations
 
@@ -10,13 +10,83 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .edges import EdgeRow, Edges
-from .node_importance import Ranks, Standing, amounts, pair_keys
-from .pagerank import Positions, Steps
-
-__all__ = ["GraphState", "Ids", "MergedEdges", "find"]
+__all__ = [
+    "EDGE", "EdgeRow", "Edges", "GraphState", "Ids", "Positions", "Standing", "check_edges", "edge_table", "find",
+]  # fmt: skip
 
 Ids = NDArray[np.int64]
+Positions = NDArray[np.signedinteger[Any]]
+"""Nodes, or edges, as numbers from 0 on."""
+UNIT = 1_000_000
+"""Importance is counted in millionths, so that taking an edge away leaves nothing behind."""
+
+EDGE = np.dtype([("id", "<i8"), ("subject", "<i8"), ("object", "<i8"), ("weight", "<f4"), ("support", "<i4")])
+
+Edges = NDArray[np.void]
+"""A table of edges (`EDGE`) by ascending id."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRow:
+    """What the store eats: a relation between two entities; the weight is finite and not negative.
+
+    `support` counts the paragraphs that it rests on: walks do not use it, the order of importance does.
+    """
+
+    id: int
+    subject: int
+    object: int
+    weight: float
+    support: int = 1
+
+
+def edge_table(rows: Sequence[EdgeRow], *, keep_loops: bool = False) -> Edges:
+    """Rows as a table by ascending id, checked."""
+    edges = np.array([(row.id, row.subject, row.object, row.weight, row.support) for row in rows], EDGE)
+    check_edges(edges)
+    if not keep_loops:
+        edges = edges[edges["subject"] != edges["object"]]
+    return edges[np.argsort(edges["id"], kind="stable")]
+
+
+def check_edges(edges: Edges) -> None:
+    """ValueError for a weight that is not a finite number, or below zero."""
+    if not np.all((edges["weight"] >= 0) & np.isfinite(edges["weight"])):
+        raise ValueError("the weight of an edge is a finite number, not below zero")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The half-edges that leave some nodes, four arrays of one length."""
+
+    source: Positions
+    """Which of the given nodes: an index into them."""
+    node: Positions
+    """The node at the other end."""
+    weight: NDArray[np.float32]
+    edge: Positions
+    """The edge, in the graph's own numbering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Nodes that have an edge, in order, with what puts them there.
+
+    A node's importance is the sum over its edges of their weight times the paragraphs behind them (at least one): its
+    strength, or weighted degree, which for an undirected graph is proportional to its PageRank without a restart. Of
+    equally important nodes the newer comes first.
+    """
+
+    nodes: Ids
+    score: NDArray[np.float64]
+    degree: Ids
+    """Edges at each node."""
+    support: Ids
+    """Evidence of all of a node's edges."""
+    relations: int
+    """Edges in all."""
+    pairs: int
+    """Ordered pairs of nodes that have an edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +138,20 @@ class MergedEdges:
         return cls(edges, edges["id"].copy(), edges["weight"].copy(), nodes, adjacency)
 
     @cached_property
-    def ranks(self) -> Ranks:
-        """What the nodes' edges add up to."""
-        return Ranks.of(self.edges, self.nodes)
+    def totals(self) -> Ids:
+        """What the edges of each node add up to: a row each of strength, degree and support."""
+        totals = np.zeros((3, len(self.nodes)), np.int64)
+        columns = _amounts(self.edges)
+        for end in ("subject", "object"):
+            at = np.searchsorted(self.nodes, self.edges[end])
+            for row, column in enumerate(columns):
+                totals[row] += np.bincount(at, column, minlength=len(self.nodes)).astype(np.int64)
+        return totals
+
+    @cached_property
+    def pairs(self) -> tuple[Ids, Ids]:
+        """The pairs of nodes that have an edge, as numbers in ascending order, and how many each has."""
+        return np.unique(_pair_keys(self.edges), return_counts=True)
 
 
 @dataclass(frozen=True)
@@ -110,20 +191,29 @@ class GraphState:
     @cached_property
     def standing(self) -> Standing:
         """The nodes by importance: the totals of the merged edges, less those gone, and with the recent ones."""
-        new, ranks = self.new_nodes, self.base.ranks
-        totals = np.concatenate((ranks.totals, np.zeros((3, len(new)), np.int64)), axis=1)
-        counts, further = ranks.counts.copy(), 0
+        new, (pairs, held) = self.new_nodes, self.base.pairs
+        totals = np.concatenate((self.base.totals, np.zeros((3, len(new)), np.int64)), axis=1)
+        counts, further = held.copy(), 0
         for edges, sign in ((self.base.edges[self.gone], -1), (self.recent, 1)):
             for end in ("subject", "object"):
                 at = self.positions(edges[end])
-                for row, column in zip(totals, amounts(edges), strict=True):
+                for row, column in zip(totals, _amounts(edges), strict=True):
                     np.add.at(row, at, sign * column)
-            keys = pair_keys(edges)
-            at = find(ranks.pairs, keys)
+            keys = _pair_keys(edges)
+            at = find(pairs, keys)
             np.add.at(counts, at[at >= 0], sign)
             further += len(np.unique(keys[at < 0]))
-        nodes = np.concatenate((self.base.nodes, new))
-        return Standing.of(nodes, totals, len(self), int(np.count_nonzero(counts)) + further)
+        joined = totals[1] > 0
+        nodes, (strength, degree, support) = np.concatenate((self.base.nodes, new))[joined], totals[:, joined]
+        order = np.lexsort((-nodes, -strength))
+        return Standing(
+            nodes[order],
+            strength[order] / UNIT,
+            degree[order],
+            support[order],
+            len(self),
+            int(np.count_nonzero(counts)) + further,
+        )
 
     def joining(self, nodes: Ids, others: Ids) -> Edges:
         """The live edges that join one of `nodes` with another of them, or with one of `others`."""
@@ -231,3 +321,14 @@ def _pick(first: NDArray[Any], second: NDArray[Any], positions: Positions) -> ND
     early = positions < len(first)
     picked[early], picked[~early] = first[positions[early]], second[positions[~early] - len(first)]
     return picked
+
+
+def _amounts(edges: Edges) -> Ids:
+    """What each edge adds to its ends: a row each of strength, degree and support."""
+    strength = np.rint(edges["weight"].astype(np.float64) * np.maximum(edges["support"], 1) * UNIT)
+    return np.stack((strength.astype(np.int64), np.ones(len(edges), np.int64), edges["support"].astype(np.int64)))
+
+
+def _pair_keys(edges: Edges) -> Ids:
+    """A number for each ordered pair of nodes."""
+    return (edges["subject"] << 32) | edges["object"]

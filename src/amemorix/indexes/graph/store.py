@@ -11,9 +11,7 @@ from tokenize import TokenError
 import numpy as np
 from numpy.typing import NDArray
 
-from .edges import EDGE, EdgeRow, Edges, check_edges, edge_table
-from .pagerank import Positions, personalised_pagerank
-from .state import GraphState, Ids, find
+from .state import EDGE, EdgeRow, Edges, GraphState, Ids, Positions, check_edges, edge_table, find
 
 __all__ = ["EdgeRow", "GraphStore"]
 
@@ -99,16 +97,41 @@ class GraphStore:
     ) -> tuple[Ids, NDArray[np.float64]]:
         """The nodes near the seeds as (nodes, scores), best first, equal ones by id, at most `limit`.
 
-        `seeds` are nodes with their shares of the walk's starts; those that do not exist, or have no share above zero,
-        are left out. The other arguments and the meaning of a score: see `pagerank.personalised_pagerank`.
+        Scores are those of a walk that returns to the seeds with probability alpha before each step. `seeds` are nodes
+        with their shares of the walk's starts; those that do not exist, or have no share above zero, are left out. A
+        score is a lower bound, at most `epsilon` times the node's degree too low on a graph where all edges weigh the
+        same, so good for ranking but not as a probability.
+
+        Personalised PageRank by local push, without visiting the rest of the graph: forward push of Andersen, Chung and
+        Lang, "Local Graph Partitioning using PageRank Vectors" (FOCS 2006), section 3, without the lazy half-step, and of
+        a whole frontier at a time. It walks about `1 / (alpha * epsilon)` half-edges at most, and never more than
+        `max_steps`: the last frontier is cut to the nodes that hold the most for each half-edge. A node that no weight
+        leaves keeps what it receives.
         """
         state = self._state
-        known = state.known([node for node, share in seeds.items() if share > 0])
-        mass = np.array([seeds[node] for node in state.node_ids(known).tolist()], np.float64)
-        found, scores = personalised_pagerank(
-            state, known, mass / (mass.sum() or 1.0), alpha=alpha, epsilon=epsilon, max_steps=max_steps
-        )
-        nodes = state.node_ids(found)
+        frontier = state.known([node for node, share in seeds.items() if share > 0])
+        mass = np.array([seeds[node] for node in state.node_ids(frontier).tolist()], np.float64)
+        rank, residual = np.zeros(state.size), np.zeros(state.size)
+        residual[frontier] = mass / (mass.sum() or 1.0)
+        while True:
+            cost = state.degrees(frontier)
+            if cost.sum() > max_steps:
+                order = np.argsort(-residual[frontier] / np.maximum(cost, 1), kind="stable")
+                frontier = frontier[order[np.cumsum(cost[order]) <= max_steps]]
+            if not len(frontier):
+                break
+            held = residual[frontier]
+            residual[frontier] = 0
+            steps = state.steps(frontier)
+            leaving = np.bincount(steps.source, steps.weight, minlength=len(frontier))
+            rank[frontier] += np.where(leaving > 0, alpha * held, held)
+            passed = np.divide((1 - alpha) * held, leaving, out=np.zeros(len(frontier)), where=leaving > 0)
+            np.add.at(residual, steps.node, passed[steps.source] * steps.weight)
+            max_steps -= len(steps.node)
+            touched = np.unique(steps.node)
+            frontier = touched[residual[touched] > epsilon * state.degrees(touched)]
+        found = np.flatnonzero(rank)
+        nodes, scores = state.node_ids(found), rank[found]
         order = np.lexsort((nodes, -scores))[:limit]
         return nodes[order], scores[order]
 

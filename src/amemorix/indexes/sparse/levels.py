@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ports import SparseScores
-
-__all__ = ["Floats", "Hashes", "Ints", "Matches", "bm25", "inverse_frequency", "run_starts", "score_levels"]
+__all__ = [
+    "Floats", "Hashes", "Ints", "Matches", "SparseScores", "bm25", "inverse_frequency", "run_starts", "score_levels",
+]  # fmt: skip
 
 K1, B = 0.9, 0.4
 """Saturation and length normalisation of paragraphs and sessions."""
@@ -43,14 +43,7 @@ class Matches:
 
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_]) -> Matches:
         """The documents that a mask or an array of places selects, in its order."""
-        return Matches(
-            self.ids[which],
-            self.scope[which],
-            self.session[which],
-            self.position[which],
-            self.length[which],
-            self.counts[:, which],
-        )
+        return Matches(*(getattr(self, column.name)[..., which] for column in fields(self)))
 
     @classmethod
     def join(cls, parts: Sequence[Matches], terms: int) -> Matches:
@@ -61,15 +54,44 @@ class Matches:
         if not parts:
             none = np.zeros(0, np.int64)
             return cls(none, none, none, none, np.zeros(0, np.float32), np.zeros((terms, 0), np.float32))
-        whole = cls(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.scope for part in parts]),
-            np.concatenate([part.session for part in parts]),
-            np.concatenate([part.position for part in parts]),
-            np.concatenate([part.length for part in parts]),
-            np.concatenate([part.counts for part in parts], axis=1),
-        )
+        columns = [column.name for column in fields(cls)]
+        whole = cls(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in columns))
         return whole.take(np.lexsort((whole.ids, whole.position, whole.session, whole.scope)))
+
+
+@dataclass(slots=True)
+class SparseScores:
+    """BM25 of three levels for every scored document, in reading order (scope, session, position, id)."""
+
+    ids: Ints
+    paragraph: Floats
+    window: Floats
+    session: Floats
+    coverage: Floats
+    """Share (0..1) of the query's idf mass that the paragraph itself contains."""
+    window_coverage: Floats
+    """The same for the paragraph with its neighbours."""
+    previous: Ints
+    """Index into `ids` of the paragraph before it in its session, or -1."""
+    complete: bool = False
+    """True if `ids` are all the documents of the scopes (those allowed), whether they match or not."""
+    _order: NDArray[np.intp] | None = None
+
+    @classmethod
+    def none(cls) -> SparseScores:
+        """Of no document."""
+        ids, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
+        return cls(ids, scores, scores, scores, scores, scores, ids)
+
+    def places(self, wanted: Ints) -> NDArray[np.intp]:
+        """Where each wanted id stands in `ids`, -1 if it does not."""
+        if not len(self.ids):
+            return np.full(len(wanted), -1, np.intp)
+        if self._order is None:
+            self._order = np.argsort(self.ids, kind="stable")
+        at = np.minimum(np.searchsorted(self.ids, wanted, sorter=self._order), len(self.ids) - 1)
+        found = self._order[at]
+        return np.where(self.ids[found] == wanted, found, -1)
 
 
 def inverse_frequency(frequencies: Ints, documents: int) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .levels import Floats, Hashes, Ints, Matches, run_starts
 
-__all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "spans"]
+__all__ = ["Segment", "TermRow", "assemble", "find", "read_rows", "spans"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.uint8]
@@ -82,7 +82,7 @@ class Segment:
 
     def rows_of(self, ids: Ints) -> Ints:
         """The rows of those ids that are here."""
-        places, found = _find(self.ids, ids, self.by_id)
+        places, found = find(self.ids, ids, self.by_id)
         return self.by_id[places[found]]
 
     def scope_ranges(self, scopes: Ints) -> tuple[Rows, Rows]:
@@ -104,7 +104,7 @@ class Segment:
 
     def postings(self, terms: Hashes) -> list[tuple[int, int]]:
         """First and end place in `docs` for each term; equal if no document has it."""
-        places, found = _find(self.terms, terms)
+        places, found = find(self.terms, terms)
         first = np.where(found, self.term_start[places], 0).tolist()
         end = np.where(found, self.term_start[places + 1], 0).tolist() if len(self.terms) else first
         return list(zip(first, end, strict=True))
@@ -171,7 +171,9 @@ def assemble(sources: Sequence[Source]) -> Segment:
     scope = _joined([source.scope for source in sources], np.int64)
     session = _joined([source.session for source in sources], np.int64)
     position = _joined([source.position for source in sources], np.int64)
-    kept = np.flatnonzero(_joined([source.alive for source in sources], np.bool_) & _last_of_each(ids))
+    last, by_id = np.ones(len(ids), np.bool_), np.argsort(ids, kind="stable")
+    last[by_id[:-1][ids[by_id[1:]] == ids[by_id[:-1]]]] = False
+    kept = np.flatnonzero(_joined([source.alive for source in sources], np.bool_) & last)
     if len(kept) > MAX_ROWS:
         raise ValueError(f"a sparse segment holds at most {MAX_ROWS} documents, not {len(kept)}")
     order = kept[np.lexsort((ids[kept], position[kept], session[kept], scope[kept]))]
@@ -272,18 +274,11 @@ def _decode(keys: NDArray[np.uint64]) -> tuple[Hashes, Ints, Rows, Counts]:
     return np.concatenate(terms), np.append(np.concatenate(starts), len(keys)), docs, counts
 
 
-def _last_of_each(ids: Ints) -> NDArray[np.bool_]:
-    last = np.ones(len(ids), np.bool_)
-    order = np.argsort(ids, kind="stable")
-    last[order[:-1][ids[order[1:]] == ids[order[:-1]]]] = False
-    return last
-
-
 def _joined(arrays: Sequence[NDArray], dtype: type[np.generic]) -> NDArray:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def _find(ascending: NDArray, wanted: NDArray, order: Ints | None = None) -> tuple[Ints, NDArray[np.bool_]]:
+def find(ascending: NDArray, wanted: NDArray, order: Ints | None = None) -> tuple[Ints, NDArray[np.bool_]]:
     """Where each wanted value stands in a sorted array, and whether it does."""
     if not len(ascending):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)

@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ...background.change_follower import Backoff
+from ...background.change_follower import run_forever
 from ...clock import Clock
 from ...config.model import Embedding
-from ...errors import Conflict, MemoryFault, ModelUnavailable
-from ...ports import Embedder
+from ...errors import Conflict, ModelUnavailable
+from ...ports import Embedder, EmbedderInfo
+from ...store import changes as change_log
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
 from ...store.rows import embeddings as embedding_rows
-from ...store.rows.embeddings import Generation
-from ..projection import Projection
+from ...store.rows.embeddings import WATERMARK, Generation
 from ..projections import Indexes
 from .embedding_worker import EmbeddingProgress, EmbeddingWorker, Filling
-from .generations import Choice, Generations
 from .serving import DenseLane, Serving
 
 __all__ = ["EmbeddingService"]
@@ -31,10 +28,37 @@ IMPORT_SHARE = 4.0
 """Seconds of rest for each second of work while files are imported."""
 NOTE_EVERY = 2_000
 IDLE_SECONDS = 0.2
+DROP_STEP = 2_000
+"""Vectors deleted in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What there is for a model."""
+
+    serving: Generation | None
+    """The generation that answers, of whatever model."""
+    filling: Generation
+    """The generation of this model to go on filling; its id is 0 while it has no row."""
+    watermark: int
+    """No paragraph up to this row lacks a vector of `filling`."""
+
+
+def choose(db: Connection, info: EmbedderInfo) -> Choice:
+    """The generation of this model that is being built, else the one that answers, else the newest, else a new one."""
+    serving, building = embedding_rows.serving(db), embedding_rows.building(db)
+    mine = [one for one in (building, serving) if one and one.fingerprint == info.fingerprint]
+    filling = mine[0] if mine else embedding_rows.of_model(db, info.fingerprint)
+    if filling is None:
+        filling = Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")
+    return Choice(serving, filling, int(change_log.get(db, WATERMARK.format(filling.id)) or 0))
 
 
 class EmbeddingService:
-    """Gives every live paragraph, then every live relation that was told a vector of the model; switches models without a gap."""
+    """Gives every live paragraph, then every live relation that was told a vector of the model; switches models without a gap.
+
+    Generations are chosen, begun, switched and dropped in one transaction each, so a crash leaves no half of it.
+    """
 
     def __init__(
         self,
@@ -51,7 +75,6 @@ class EmbeddingService:
         self._indexes = indexes
         self._dense = dense
         self._clock = clock
-        self._generations = Generations(store, clock)
         self._worker = EmbeddingWorker(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
         self._target: Filling | None = None
         self._fault = ""
@@ -82,7 +105,7 @@ class EmbeddingService:
         except ModelUnavailable as exc:
             self._fault = str(exc)
             raise
-        choice = self._store.read_here(lambda db: self._generations.choice(db, info))
+        choice = self._store.read_here(lambda db: choose(db, info))
         self._target = Filling(embedder, choice.filling, choice.watermark, choice.watermark)
         self._serve_best(embedder, choice, previous)
 
@@ -98,10 +121,8 @@ class EmbeddingService:
             self._dense.serve(None)
 
     def _serving(self, embedder: Embedder, generation: Generation) -> Serving:
-        return Serving(embedder, generation, self._vectors(generation))
-
-    def _vectors(self, generation: Generation) -> Projection:
-        return self._indexes.vectors(generation.id, generation.dimension, self._settings.quantization_type)
+        vectors = self._indexes.vectors(generation.id, generation.dimension, self._settings.quantization_type)
+        return Serving(embedder, generation, vectors)
 
     async def rebuild(self) -> Generation:
         """Begin a new generation with the same model; the old one answers until it is complete.
@@ -114,7 +135,8 @@ class EmbeddingService:
         serving = self._dense.serving
         if serving is not None and target.generation.id != serving.generation.id:
             raise Conflict("Vectors are already being rebuilt.", generation=target.generation.id)
-        made = await self._generations.begin(target.embedder.info)
+        info, now = target.embedder.info, self._clock.now()
+        made = await self._store.write(lambda db: embedding_rows.create(db, info, "building", now))
         self._target = Filling(target.embedder, made, claimed=True)
         self._wake.set()
         return made
@@ -131,31 +153,10 @@ class EmbeddingService:
 
     async def run(self) -> None:
         """Fill vectors for ever; ends when cancelled."""
-        backoff = Backoff(IDLE_SECONDS)
-        while True:
-            started = time.perf_counter()
-            try:
-                busy = await self.step()
-            except asyncio.CancelledError:
-                raise
-            except MemoryFault as exc:
-                log.warning("embedding failed, retrying: %s", exc)
-                await asyncio.sleep(backoff.rest())
-                continue
-            except Exception:
-                log.exception("embedding failed, retrying")
-                await asyncio.sleep(backoff.rest())
-                continue
-            backoff.reset()
-            if busy and self._store.importing:
-                await asyncio.sleep((time.perf_counter() - started) * IMPORT_SHARE)
-            if not busy:
-                self._wake.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(
-                        IDLE_SECONDS
-                    ):  # not wait_for: before Python 3.12 it can swallow a cancellation
-                        await self._wake.wait()
+        await run_forever(
+            self.step, what="embedding", pause=IDLE_SECONDS, idle_share=0.0, is_busy=lambda: self._store.importing,
+            busy_share=IMPORT_SHARE, wake=self._wake,
+        )  # fmt: skip
 
     async def step(self) -> bool:
         """Embed the next batches; False if nothing is due."""
@@ -176,7 +177,21 @@ class EmbeddingService:
         """The target with its row; at the first step, because the kernel before this one may have moved on meanwhile."""
         if target.claimed:
             return target
-        choice = await self._generations.claim(target.embedder.info)
+        info, now = target.embedder.info, self._clock.now()
+
+        def claim(db: Connection) -> Choice:
+            """Choose, and write it down: the generation has a row, and no other one is being built."""
+            choice = choose(db, info)
+            filling = choice.filling
+            if not filling.id:
+                filling = embedding_rows.create(db, info, "building" if choice.serving else "serving", now)
+            elif filling.status == "retired":
+                embedding_rows.build(db, filling.id)
+                filling = replace(filling, status="building")
+            embedding_rows.retire_building(db, filling.id)
+            return replace(choice, filling=filling)
+
+        choice = await self._store.write(claim)
         claimed = Filling(target.embedder, choice.filling, choice.watermark, choice.watermark, claimed=True)
         if self._target is target:
             self._target = claimed
@@ -190,7 +205,10 @@ class EmbeddingService:
         reopened = target.reopened
         waiting, highest = await self._worker.left_over(target)
         if waiting.count == 0 and highest > target.watermark and reopened == target.reopened:
-            await self._advance(target, highest)
+            target.watermark = highest
+            if highest - target.noted >= NOTE_EVERY:
+                target.noted = highest
+                await self._note(target.generation.id, highest)
         if await self._worker.read(lambda db: self._begun_elsewhere(db, target)):
             target.claimed = False
             return
@@ -201,32 +219,45 @@ class EmbeddingService:
         if await self._store.read(lambda db: self._worker.holds_up(db, target)):
             return
         serving = await asyncio.to_thread(self._serving, target.embedder, target.generation)
-        target.generation = await self._generations.serve(target.generation)
+        generation, now = target.generation.id, self._clock.now()
+        await self._store.write(lambda db: embedding_rows.serve(db, generation, now))
+        target.generation = replace(target.generation, status="serving")
         self._dense.serve(replace(serving, generation=target.generation))
         log.info("vectors of %s (generation %d) answer now", target.generation.model, target.generation.id)
         await self._drop_old()
 
     def _begun_elsewhere(self, db: Connection, target: Filling) -> bool:
         """Whether the kernel before this one has begun a rebuild since, which it may even have brought to its end."""
-        return self._generations.choice(db, target.embedder.info).filling.id != target.generation.id
+        return choose(db, target.embedder.info).filling.id != target.generation.id
 
-    async def _advance(self, target: Filling, highest: int) -> None:
-        """Nothing is missing up to `highest`; now and then this is written down, so that opening need not look again."""
-        target.watermark = highest
-        if highest - target.noted >= NOTE_EVERY:
-            target.noted = highest
-            await self._generations.note(target.generation, highest)
+    async def _note(self, generation: int, watermark: int) -> None:
+        """Write down that nothing is missing up to this row, so that opening need not look again."""
+
+        def note(db: Connection) -> None:
+            key = WATERMARK.format(generation)
+            known = int(change_log.get(db, key) or 0)
+            # unless a paragraph has come back meanwhile that lacks a vector
+            if not embedding_rows.pending_before(db, generation, known, watermark):
+                change_log.put(db, key, str(watermark))
+
+        await self._store.write(note)
 
     async def _drop_old(self) -> None:
-        gone = await self._generations.drop_old(self._settings.keep_generations)
+        """Delete the retired generations but for the last few."""
+
+        def drop_some(db: Connection, generation: int) -> bool:
+            # what was known to be complete goes first: the model may come back before the rest goes
+            change_log.put(db, WATERMARK.format(generation), "0")
+            return embedding_rows.drop_some(db, generation, DROP_STEP)
+
+        gone = (await self._store.read(embedding_rows.retired))[self._settings.keep_generations :]
+        for generation in gone:
+            while not await self._store.write(lambda db, g=generation: drop_some(db, g)):
+                pass
         keep = {self._target.generation.id} if self._target else set()
         await asyncio.to_thread(self._indexes.forget_vectors, keep, gone)
 
     # asking and waiting
-
-    def wake(self) -> None:
-        """Look for new paragraphs at once."""
-        self._wake.set()
 
     async def recover(self) -> int:
         """Try again now whatever failed; returns how many paragraphs had."""
@@ -261,12 +292,12 @@ class EmbeddingService:
             error=target.error,
         )
 
-    async def settled(self, done: Callable[[EmbeddingProgress], bool] | None = None) -> None:
+    async def settled(self) -> None:
         """Wait until nothing is pending and no generation is being built; or until another kernel has taken over."""
-        finished = done or (lambda p: p.state in ("off", "idle"))
-        while not self._gave_way and not (
-            (self._target is None or self._target.claimed) and finished(await self._store.read(self.progress))
-        ):
+        while not self._gave_way:
+            claimed = self._target is None or self._target.claimed
+            if claimed and (await self._store.read(self.progress)).state in ("off", "idle"):
+                return
             self._wake.set()
             async with self._moved:
                 with contextlib.suppress(TimeoutError):

@@ -14,7 +14,7 @@ from ...errors import ModelUnavailable
 from ...models.embedding_batches import encode
 from ...ports import Embedder, Encoded
 from ...store.rows.embeddings import Generation
-from ..projection import Projection
+from ..projections import Projection
 from .store import VectorStore
 
 __all__ = ["DenseLane", "QueryEmbedding", "Serving"]

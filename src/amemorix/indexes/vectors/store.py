@@ -11,19 +11,26 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from .block import Ids, VectorBlock
-from .codec import BATCH, QuantizationType, Scores, VectorCodec, VectorRow, parts
+from .codec import BATCH, QuantizationType, Scores, VectorCodec, VectorQuery, VectorRow, parts
 
-__all__ = ["EXACT_LIMIT", "QuantizationType", "VectorRow", "VectorStore"]
+__all__ = ["QuantizationType", "VectorRow", "VectorStore"]
 
 EXACT_LIMIT = 20_000
 """Up to this many vectors, an unrestricted search compares every code; beyond, signatures make a shortlist first."""
 
 _FORMAT = "vectors/2"
 _NPY_HEADER = 128
+_ALLOW_LIMIT = 50_000
+_SHORTLIST = 2_000
+_SHORTLIST_SHARE = 190
+"""One row in so many is on a large block's shortlist: 98.5 % of the 100 nearest among 1M vectors like those of MiniLM."""
+
+Ids = NDArray[np.int64]
+Rows = NDArray[np.signedinteger[Any]]
 
 
 class VectorStore:
@@ -67,8 +74,12 @@ class VectorStore:
         """
         state, prepared = self._state, self._codec.query(query)
         found = [block.candidates(prepared, allow, k, self._exact_limit) for block in state.blocks]
-        ids = np.concatenate([ids for ids, _ in found])
-        return _best(ids, np.concatenate([scores for _, scores in found]), max(k, 0))
+        ids, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+        if 0 < k < len(scores):
+            edge = np.partition(scores, len(scores) - k)[len(scores) - k]
+            ids, scores = ids[scores >= edge], scores[scores >= edge]
+        order = np.lexsort((ids, -scores))[: max(k, 0)]
+        return ids[order], np.clip(scores[order], -1, 1)
 
     def scores(self, query: Scores, ids: Ids) -> Scores:
         """Cosine of each id's vector with the query, NaN where there is none; in the order of `ids`."""
@@ -142,7 +153,7 @@ class VectorStore:
         if not np.array_equal(self._codec.sign(codes[sample]), bits[sample]):
             raise ValueError(f"codes and signatures in {folder} do not belong together")
         with self._changing:
-            self._state = _State(VectorBlock.sealed(ids, codes, bits), VectorBlock.empty(self._codec))
+            self._state = _State(_Block.sealed(ids, codes, bits), _Block.empty(self._codec))
 
     def _with(self, state: _State, rows: Sequence[VectorRow]) -> _State:
         """The state with rows inserted or replaced."""
@@ -153,29 +164,134 @@ class VectorStore:
         return state.put(ids, codes, self._codec.sign(codes))
 
 
-def _best(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
-    """The k highest scores, best first, equal ones by id."""
-    if 0 < k < len(scores):
-        edge = np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[scores >= edge], scores[scores >= edge]
-    order = np.lexsort((ids, -scores))[:k]
-    return ids[order], np.clip(scores[order], -1, 1)
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Rows by ascending id; the arrays may be longer than `size`, and what lies below `size` never changes."""
+
+    size: int
+    ids: Ids
+    rows: Rows
+
+    def find(self, ids: Ids) -> Rows:
+        """The row of each id, or -1."""
+        if not self.size:
+            return np.full(len(ids), -1, np.int32)
+        at = np.minimum(np.searchsorted(self.ids[: self.size], ids), self.size - 1)
+        return np.where(self.ids[at] == ids, self.rows[at], np.int32(-1))
+
+    def put(self, ids: Ids, rows: Rows) -> _Order:
+        """The order with ascending ids set to rows: in spare room if all are new and larger, else as a copy."""
+        if not self.size or ids[0] > self.ids[self.size - 1]:
+            end = self.size + len(ids)
+            grown = _Order(end, _reserve(self.ids, self.size, end), _reserve(self.rows, self.size, end))
+            grown.ids[self.size : end], grown.rows[self.size : end] = ids, rows
+            return grown
+        known, known_rows = self.ids[: self.size], self.rows[: self.size].copy()
+        at = np.searchsorted(known, ids)
+        held = known[np.minimum(at, self.size - 1)] == ids
+        known_rows[at[held]] = rows[held]
+        at, ids, rows = at[~held], ids[~held], rows[~held]
+        return _Order(self.size + len(ids), np.insert(known, at, ids), np.insert(known_rows, at, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Vectors in order of arrival; the arrays may be longer than `size`, and rows below `size` never change.
+
+    A changed block is a new object. Only the newest version of a block may be appended to, because versions share the
+    arrays' spare room.
+    """
+
+    size: int
+    ids: Ids
+    codes: NDArray[Any]
+    bits: NDArray[np.uint8]
+    dead: NDArray[np.bool_]
+    dead_count: int
+    order: _Order
+
+    @classmethod
+    def empty(cls, codec: VectorCodec) -> _Block:
+        """A block without rows."""
+        codes, bits = np.empty((0, codec.dimension), codec.dtype), np.empty((0, codec.bytes), np.uint8)
+        return cls.sealed(np.empty(0, np.int64), codes, bits)
+
+    @classmethod
+    def sealed(cls, ids: Ids, codes: NDArray[Any], bits: NDArray[np.uint8]) -> _Block:
+        """A block over whole arrays, ids ascending."""
+        size = len(ids)
+        order = _Order(size, ids, np.arange(size, dtype=np.int32))
+        return cls(size, ids, codes, bits, np.zeros(size + 1, np.bool_), 0, order)  # row -1 can be looked up too
+
+    @property
+    def live(self) -> Rows:
+        """Rows that are not tombstones."""
+        return np.flatnonzero(~self.dead[: self.size])
+
+    def find(self, ids: Ids) -> Rows:
+        """The live row of each id, or -1."""
+        rows = self.order.find(ids)
+        return np.where(self.dead[rows], -1, rows)
+
+    def append(self, ids: Ids, codes: NDArray[Any], bits: NDArray[np.uint8]) -> _Block:
+        """The block with more rows, ids ascending."""
+        end = self.size + len(ids)
+        grown = replace(
+            self, size=end,
+            ids=_reserve(self.ids, self.size, end), codes=_reserve(self.codes, self.size, end),
+            bits=_reserve(self.bits, self.size, end), dead=_reserve(self.dead, self.size, end),
+            order=self.order.put(ids, np.arange(self.size, end, dtype=np.int32)),
+        )  # fmt: skip
+        new = slice(self.size, end)
+        grown.ids[new], grown.codes[new], grown.bits[new], grown.dead[new] = ids, codes, bits, False
+        return grown
+
+    def without(self, ids: Ids) -> _Block:
+        """The block with these distinct ids turned into tombstones."""
+        rows = self.find(ids)
+        rows = rows[rows >= 0]
+        if not len(rows):
+            return self
+        dead = self.dead.copy()
+        dead[rows] = True
+        return replace(self, dead=dead, dead_count=self.dead_count + len(rows))
+
+    def candidates(self, query: VectorQuery, allow: Ids | None, want: int, exact_limit: int) -> tuple[Ids, Scores]:
+        """Ids with their cosines, among which the `want` best of the block (of its shortlist, if it is large) are."""
+        if allow is None and self.size <= exact_limit:
+            live = self.live
+            return self.ids[live], query.cosines(self.codes[: self.size])[live]
+        if allow is None:
+            wanted = _shortlist(self.size - self.dead_count, want)
+            rows = _hamming(query, self.bits[: self.size], wanted + self.dead_count)
+            rows = rows[~self.dead[rows]][:wanted]
+        else:
+            rows = self.find(allow)
+            rows = rows[rows >= 0]
+            if len(rows) > _ALLOW_LIMIT:
+                rows = rows[_hamming(query, self.bits[rows], _shortlist(len(rows), want))]
+        return self.ids[rows], self.cosines(query, rows)
+
+    def cosines(self, query: VectorQuery, rows: Rows) -> Scores:
+        """Cosines of some rows."""
+        found = [query.cosines(self.codes[part]) for part in parts(rows)]
+        return np.concatenate(found) if found else np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
     """A base (built, loaded or compacted) and the rows added since."""
 
-    base: VectorBlock
-    recent: VectorBlock
+    base: _Block
+    recent: _Block
 
     @classmethod
     def empty(cls, codec: VectorCodec) -> _State:
         """A state without rows."""
-        return cls(VectorBlock.empty(codec), VectorBlock.empty(codec))
+        return cls(_Block.empty(codec), _Block.empty(codec))
 
     @property
-    def blocks(self) -> tuple[VectorBlock, VectorBlock]:
+    def blocks(self) -> tuple[_Block, _Block]:
         """Both blocks; an id is alive in one of them at most."""
         return self.base, self.recent
 
@@ -203,7 +319,7 @@ class _State:
         bits = np.empty((len(live.ids), codec.bytes), np.uint8)
         _fill(codes, live.codes())
         _fill(bits, live.bits())
-        return _State(VectorBlock.sealed(live.ids, codes, bits), VectorBlock.empty(codec))
+        return _State(_Block.sealed(live.ids, codes, bits), _Block.empty(codec))
 
 
 class _LiveRows:
@@ -263,3 +379,22 @@ def _map_rows(path: Path, dtype: np.dtype[Any], row: tuple[int, ...]) -> NDArray
         if file.read(_NPY_HEADER) != _npy_header(dtype, shape) or size != _NPY_HEADER + shape[0] * width:
             raise ValueError(f"{path} is damaged, or of another format")
     return np.asarray(np.memmap(path, dtype, "r", _NPY_HEADER, shape))
+
+
+def _shortlist(rows: int, want: int) -> int:
+    return max(_SHORTLIST, rows // _SHORTLIST_SHARE, 2 * want)
+
+
+def _hamming(query: VectorQuery, bits: NDArray[np.uint8], count: int) -> Rows:
+    """The rows whose signatures differ in the fewest bits, nearest first."""
+    faiss.omp_set_num_threads(1)  # it holds for the calling thread, and a second thread makes one query slower
+    return faiss.knn_hamming(query.bits, bits, min(count, len(bits)), variant="mc")[1][0]
+
+
+def _reserve(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
+    """The array, or a copy of its used part with half as much room again; untouched room takes no memory."""
+    if needed <= len(array):
+        return array
+    larger = np.zeros((max(needed, used + used // 2, 1_024), *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger

@@ -20,11 +20,6 @@ def broken_references(db: Connection) -> dict[tuple[str, str], int]:
     return dict(Counter((row[0], row[2]) for row in db.run("foreign_keys")))
 
 
-def reindex(db: Connection) -> None:
-    """Make every index of the database anew; outside any transaction."""
-    db.run("reindex")
-
-
 def expected(db: Connection) -> dict[str, int]:
     """How many rows each index should hold."""
     found = dict(db.run("expected_rows").fetchall())

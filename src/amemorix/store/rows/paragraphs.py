@@ -1,4 +1,4 @@
-"""The reading of paragraphs: the gate, windows of time, and whole rows."""
+"""The reading of paragraphs: the gate, windows of time, whole rows, and what the memory held at another time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
-from . import relation_validity
 
-__all__ = ["ParagraphRow", "PersonOf", "Visible"]
+__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible"]
 
 Scopes = Sequence[int] | None
 
@@ -101,6 +100,15 @@ class PersonOf:
     role: int
 
 
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A wording that was current at another time; `terms` is its term blob."""
+
+    id: int
+    event_start: float | None
+    terms: bytes
+
+
 def gate(db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
     """Those of the ids that are alive, current, unexpired and in scope."""
     values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
@@ -157,11 +165,6 @@ def relations(db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[i
     for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
         found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
     return found
-
-
-def relations_ended(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> dict[int, float]:
-    """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
-    return relation_validity.of(db, relations, scopes, now)
 
 
 def of_persons(db: Connection, persons: Iterable[int]) -> NDArray[np.int64]:
@@ -245,6 +248,24 @@ def highest(db: Connection) -> int:
 def live_count(db: Connection) -> int:
     """Paragraphs that are alive and current."""
     return db.run("live_paragraph_count").fetchone()[0]
+
+
+def current_at(db: Connection, as_of: float, scopes: Scopes) -> NDArray[np.int64]:
+    """Sorted ids of the current paragraphs that were recorded by then and had happened by then."""
+    name = "paragraphs_as_of" if scopes is None else "paragraphs_as_of_scoped"
+    found = db.run(name, as_of=as_of, scopes=optional_array(scopes)).fetchone()[0]
+    return np.sort(np.array([int(id_) for id_ in found.split(",")] if found else [], np.int64))
+
+
+def replaced(db: Connection, as_of: float, scopes: Scopes, now: float, limit: int) -> list[Revision]:
+    """Wordings that were current then and have been replaced since, the newest first."""
+    values = {"as_of": as_of, "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return [Revision(*row) for row in db.run("revisions_as_of", **values)]
+
+
+def full_revisions(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+    """Paragraph -> row, of replaced wordings too."""
+    return {row[0]: ParagraphRow(*row) for row in db.run("revisions_full", ids=array(ids))}
 
 
 def _ids(cursor: Rows) -> NDArray[np.int64]:

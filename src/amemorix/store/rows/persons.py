@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..ports import Connection
 from ..queries import array
 
-__all__ = ["EVERY_CHAT", "Called", "Namesake", "PersonNames"]
+__all__ = ["EVERY_CHAT", "Called", "PersonNames"]
 
 EVERY_CHAT = 0
 """The chat of an alias that counts everywhere."""
@@ -48,10 +48,6 @@ class PersonNames:
         held = [c for c in self.called if chats is None or c.everywhere or c.chat in chats]
         ordered = sorted(held, key=lambda c: c.origin != "")
         return [name for name in dict.fromkeys(c.name for c in ordered) if name != self.person_id or self.by_name_alone]
-
-    def met_in(self) -> frozenset[int]:
-        """The chats where the person was met."""
-        return frozenset(c.chat for c in self.called if not c.origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ports import Connection
 
-__all__ = ["Counts", "SourceRow"]
+__all__ = ["Counts"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,11 @@ order by paragraph limit :limit;
 delete from embeddings where generation = :generation and paragraph in (select value from json_each(:ids));
 
 -- name: work_failed
-select count(*), max(error) from derive_tasks where kind = :kind and status = 'failed';
+select count(*), max(error) from tasks where kind = :kind and status = 'failed';
 
 -- name: work_failed_by_kind
-select kind, count(*) filter (where status = 'failed') from derive_tasks group by kind;
+select kind, count(*) filter (where status = 'failed') from tasks where kind in ('episodes', 'profile') group by kind;
 
 -- name: work_retry
-update derive_tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now
-where status = 'failed';
+update tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now
+where kind in ('episodes', 'profile') and status = 'failed';

@@ -72,5 +72,6 @@ from (select session, event_start from paragraphs
       order by abs(event_start - :at) limit 1) n;
 
 -- name: quoting_import_texts
-select id, error, json_build_object('columns', params::jsonb -> 'columns')::text from import_tasks
-where error <> '' or params::jsonb -> 'columns' is not null;
+select t.id, w.error, json_build_object('columns', t.params::jsonb -> 'columns')::text
+from import_tasks t join tasks w on w.kind = 'import' and w.key = t.id
+where w.error <> '' or t.params::jsonb -> 'columns' is not null;
