@@ -42,6 +42,7 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
+from ..models.registry import made_by
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
@@ -102,8 +103,9 @@ class SDKMemoryKernel:
         store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
         glosses = parts.glosses
         self.vectors = Vectors(
-            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder, notice=parts.notice
-        )
+            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder, notice=parts.notice,
+            made_by=lambda fingerprint: made_by(fingerprint, surroundings.environ),
+        )  # fmt: skip
         dense, embedding = self.vectors.dense, self.vectors.embedding
 
         # texts come in

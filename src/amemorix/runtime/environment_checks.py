@@ -141,10 +141,10 @@ class ModelCheck(Check):
 
     def _missing(self) -> FindingItem:
         """That none is installed is well where none was asked for by name."""
-        from ..models.local.install import installed
+        from ..models.local.install import find_installed
 
         name = self._settings.model_name
-        wanted = bool(name) or installed(cache_dir=cache_dir(self._environ)) is not None
+        wanted = bool(name) or find_installed(cache_dir=cache_dir(self._environ)) is not None
         return FindingItem(
             "model", not wanted, self._models.notice, f"Set embedding.model_name {name!r} right." if name else ""
         )
