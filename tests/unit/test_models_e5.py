@@ -24,7 +24,7 @@ from amemorix.models.local.install import GRAPH, find_installed, install
 from amemorix.models.local.unigram import Unigram, hashed
 from amemorix.ports import CODE_SCALE, Encoded
 from amemorix.testing import memory_host
-from entrance import found, said, stats
+from entrance import found, said
 from test_models_tiny import HEADS, HIDDEN, INNER, LAYERS, POSITIONS, published, reference, tiny_weights
 
 SCORES = {
@@ -234,7 +234,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 async def answering(host: AMemorixHostService) -> tuple[str, list[str]]:
     """The state of the vectors, and the lanes that find the boat."""
     hits = (await found(host, "red boat", chat_id="c"))["hits"]
-    return (await stats(host))["embedding"]["state"], sorted(hits[0]["explain"]["lanes"])
+    return (await host.invoke("memory_stats", {}))["embedding"]["state"], sorted(hits[0]["explain"]["lanes"])
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -255,13 +255,14 @@ async def test_the_old_model_answers_while_the_new_one_fills(
             host = await stack.enter_async_context(memory_host(tmp_path, environ=both, embedding={"provider": "auto"}))
         else:
             await host.update_config({"embedding.model_name": ""})
+        stack.callback(gate.set)  # or stopping would wait for it
 
         assert await answering(host) == ("rebuilding", ["dense", "sparse"])
         gate.set()
         await host.settle()
 
         assert await answering(host) == ("idle", ["dense", "sparse"])
-        embedding = (await stats(host))["embedding"]
+        embedding = (await host.invoke("memory_stats", {}))["embedding"]
         assert (embedding["model"], embedding["serving_generation"]) == ("tiny-e5", 2)
 
 

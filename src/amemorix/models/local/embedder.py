@@ -19,7 +19,8 @@ from ..glosses.table import GlossTable, installed_glosses
 from ..host.environment import EmbedderContext
 from ..inputs import encodable
 from ..vectors import unit_vectors
-from .catalog import MODELS, READS_ALL, known_model
+from . import catalog
+from .catalog import READS_ALL, known_model
 from .e5 import E5
 from .install import GRAPH, find_installed, installed
 from .manifest import Manifest
@@ -181,7 +182,9 @@ def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[
 
 def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
     """The installed model that makes vectors of this fingerprint, None if there is none that can be used."""
-    folders = (installed(model, cache_dir(environ)) for model in MODELS.values() if f":{model.name}:" in fingerprint)
+    folders = (
+        installed(model, cache_dir(environ)) for model in catalog.MODELS.values() if f":{model.name}:" in fingerprint
+    )
     table = installed_glosses(cache_dir(environ)) if f":{GLOSSES}:" in fingerprint else None
     for folder in filter(None, folders):
         try:
