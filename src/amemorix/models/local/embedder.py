@@ -81,10 +81,9 @@ class LocalEmbedder:
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         require("local", "The local model", fault=ModelUnavailable)
-        if READS_ALL in manifest.languages:
-            glosses = None
         try:
             if READS_ALL in manifest.languages:
+                glosses = None
                 self._encoder: _Encoder = E5(folder, manifest.max_tokens)
             else:
                 self._encoder = MiniLM(folder, manifest.max_tokens, glosses)
