@@ -67,8 +67,11 @@ class Embedder(Protocol):
 class TokenEmbedder(Embedder, Protocol):
     """An embedder that also gives the token vectors of the same pass, for late interaction."""
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """One result for each text; the vectors are those of `embed`. Raises ModelUnavailable."""
+    def encode(self, texts: Sequence[str], *, query: bool = False) -> list[Encoded]:
+        """One result for each text; the vectors are those of `embed`. Raises ModelUnavailable.
+
+        `query` says that the texts are asked of others and not found: some models put the two differently.
+        """
         ...
 
 

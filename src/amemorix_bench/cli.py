@@ -105,7 +105,9 @@ def fixture(
 
 @app.command()
 def probe(
-    names: Annotated[list[str] | None, typer.Argument(help="Probes that come with us, or files; none: all of ours.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Probes that come with us, or files; none: all of ours.")
+    ] = None,
     json_file: JsonFile = None,
     settings: Settings = None,
 ) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from amemorix.search import confidence
 from amemorix.search.fusion import Fused
 
-from .probe import UNANSWERABLE, as_query, read_probe, stored
+from .probe import as_query, read_probe, stored
 from .recall.chinese import Language, read_chinese
 from .workspace import answered
 
@@ -112,7 +112,9 @@ def report(cases: Cases) -> Iterator[str]:
         out = cases.chat == chat
         p[out] = probability(fit(cases.values[~out], cases.answers[~out]), cases.values[out])
     bins = np.minimum((p * 10).astype(int), 9)
-    error = sum(abs(p[bins == b].mean() - cases.answers[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist()))
+    error = sum(
+        abs(p[bins == b].mean() - cases.answers[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist())
+    )
     yield f"{len(p)} cases, {cases.answers.mean():.3f} answer; calibration error (ten bins, left-out chats) {error:.4f}"
     for b in sorted(set(bins.tolist())):
         yield f"  {b / 10:.1f}: {p[bins == b].mean():.3f} said, {cases.answers[bins == b].mean():.3f} true, {(bins == b).sum()}"
@@ -157,7 +159,13 @@ def main() -> None:
     for kind, provider in (("model", "auto"), ("words", "none")):
         cases = asyncio.run(collect({"embedding.provider": provider, "retrieval.noise.enabled": False}))
         if options.keep:
-            np.savez(options.keep / f"{kind}.npz", values=cases.values, answers=cases.answers, chat=cases.chat, query=cases.query)
+            np.savez(
+                options.keep / f"{kind}.npz",
+                values=cases.values,
+                answers=cases.answers,
+                chat=cases.chat,
+                query=cases.query,
+            )
         print(kind)
         print("\n".join(report(cases)))
         fitted[kind] = fit(cases.values, cases.answers)

@@ -75,7 +75,9 @@ async def run(names: Sequence[str], config: Mapping[str, Any] | None = None) -> 
 
     Raises InvalidRequest for what is neither, or not in the format.
     """
-    return ProbeReport(tuple([one for name in names for probe in read_probe(name) for one in await _run(probe, config)]))
+    return ProbeReport(
+        tuple([one for name in names for probe in read_probe(name) for one in await _run(probe, config)])
+    )
 
 
 def print_report(report: ProbeReport, console: Console | None = None) -> None:

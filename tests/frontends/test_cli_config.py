@@ -44,7 +44,7 @@ def test_a_change_that_the_daemon_refuses_is_not_made(served: Path) -> None:
     before = served.read_text("utf-8")
     refused = run("config", "set", "embedding.provider", "local")
     assert refused.exit_code == 1
-    assert "all-MiniLM-L6-v2 is not installed" in words(refused)
+    assert "multilingual-e5-small is not installed" in words(refused)
     assert "Changed" not in refused.output
     assert served.read_text("utf-8") == before
 
@@ -90,7 +90,7 @@ def test_check_tells_why_a_file_was_refused(served: Path) -> None:
     assert run("call", "memory_runtime_admin", "reload").exit_code == 1
     result = run("check")
     assert result.exit_code == 1
-    assert "all-MiniLM-L6-v2 is not installed" in words(result)
+    assert "multilingual-e5-small is not installed" in words(result)
     assert "a restart would be refused as well" in words(result)
     assert "Save it again, or restart" not in words(result)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from amemorix import AMemorixHostService
 from amemorix.clock import SystemClock
 from amemorix.models.host.embedder import HostEmbedder
+from amemorix.models.local.catalog import MODELS
+from amemorix.models.local.install import installed
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
 from endpoint import Endpoint, endpoint
@@ -583,10 +586,12 @@ async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(
 
 
 @pytest.mark.local_model
-async def test_the_local_model_finds_meaning_and_leaves_chinese_to_words(opened: Open, local_model: str) -> None:
-    import os
-
-    host = await opened(embedding={"provider": "local", "model_name": local_model}, environ=os.environ)
+@pytest.mark.parametrize("name", MODELS)
+async def test_a_local_model_finds_meaning(opened: Open, name: str) -> None:
+    if installed(MODELS[name]) is None:
+        pytest.skip(f"{name} is not installed; `amemorix models install {name}` installs it")
+    settings = {"embedding": {"provider": "local", "model_name": name}, "retrieval": {"noise": {"enabled": False}}}
+    host = await opened(**settings, environ=os.environ)
     await said(host, "c", ("Ada", "My dog needs to see the vet."), ("Bob", "The stock market fell again."),
                ("林澈", "我喜欢喝桂花乌龙"), ("Cy", "I planted tomatoes in the garden."))  # fmt: skip
     await host.settle(120)

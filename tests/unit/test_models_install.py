@@ -148,6 +148,6 @@ def test_cache_dir(environ: dict[str, str], expected: str) -> None:
 
 
 def test_the_catalogue() -> None:
-    assert known_model("") is known_model("all-MiniLM-L6-v2") is DEFAULT_MODEL
-    with pytest.raises(ModelUnavailable, match="Known: all-MiniLM-L6-v2"):
+    assert known_model("") is known_model("multilingual-e5-small") is DEFAULT_MODEL
+    with pytest.raises(ModelUnavailable, match="Known: multilingual-e5-small, all-MiniLM-L6-v2"):
         known_model("bge-m3")

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def real() -> LocalEmbedder:
     where = installed()
     if where is None:
-        pytest.skip("all-MiniLM-L6-v2 is not installed; `amemorix models install` installs it")
+        pytest.skip("multilingual-e5-small is not installed; `amemorix models install` installs it")
     return LocalEmbedder(where)
 
 

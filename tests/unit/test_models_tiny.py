@@ -11,9 +11,10 @@ import pytest
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from amemorix.models.local.bert_onnx import build_graph
 from amemorix.models.local.catalog import LocalModel, ModelFile
-from amemorix.models.local.minilm_onnx import build_graph, convert
-from amemorix.models.telemetry import refuse_telemetry
+from amemorix.models.local.minilm import convert
+from amemorix.models.local.runtime import open_session
 
 HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 2, 2, 64, 64
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz", "red", "green", "lake", "boat", "##s"]
@@ -66,8 +67,9 @@ def published(folder: Path) -> LocalModel:
 
     return LocalModel(
         name="tiny", repository="nobody/tiny", revision="r1", package="nobody-tiny==1",
-        weights=file("model.safetensors"), tokenizer=file("tokenizer.json"), vocabulary=file("vocab.txt"),
-        dimension=HIDDEN, max_tokens=16, heads=HEADS, languages=("en",), licence="Apache-2.0",
+        weights=file("model.safetensors"), kept=(file("tokenizer.json"), file("vocab.txt")),
+        converter="amemorix.models.local.minilm:convert", dimension=HIDDEN, max_tokens=16, heads=HEADS,
+        languages=("en",), licence="Apache-2.0", notice="NOTICE-MiniLM.txt",
     )  # fmt: skip
 
 
@@ -115,11 +117,7 @@ def run(graph: bytes | str, ids: np.ndarray = IDS, mask: np.ndarray = MASK, outp
 
 def infer(graph: bytes | str, output: str, feed: dict[str, np.ndarray]) -> np.ndarray:
     """One output of any graph."""
-    refuse_telemetry()
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run([output], feed)[0])
+    return np.asarray(open_session(graph).run([output], feed)[0])
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +129,7 @@ def expected() -> np.ndarray:
 @pytest.fixture(scope="module")
 def int8(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("int8")
-    save_file(tiny_weights(), folder / "model.safetensors")
-    convert(folder / "model.safetensors", folder / "out.onnx", heads=HEADS)
-    assert sorted(path.name for path in folder.iterdir()) == ["model.safetensors", "out.onnx"]
+    convert(folder / "model.safetensors", folder / "out.onnx", published(folder))
     return str(folder / "out.onnx")
 
 

@@ -115,7 +115,9 @@ def test_chinese_words_are_near_by_their_meaning(table: GlossTable) -> None:
 async def test_a_paraphrase_in_chinese_is_found_offline(
     table: GlossTable, local_model: str, tmp_path: Path, provider: str
 ) -> None:
-    async with memory_host(tmp_path, embedding={"provider": provider, "glosses": True}) as host:
+    noise = {"enabled": provider == "none"}  # ranking is looked at, not whether anything is relevant
+    settings = {"embedding": {"provider": provider, "glosses": True}, "retrieval": {"noise": noise}}
+    async with memory_host(tmp_path, **settings) as host:
         await said(
             host, "c", ("林澈", "我花生一吃就起疹子"), ("周枝", "今天又开了三个会"), ("唐未", "晚上去江边跑了五公里")
         )

@@ -80,7 +80,10 @@ class Embedding(Section):
         "auto", "`auto`: the callable given to the host service, else the local model if it is installed, else none. `openai`: an OpenAI-compatible endpoint. "
         "`host`: the callable given to the host service. `none`: lexical and structure only.",
     )  # fmt: skip
-    model_name: str = rebuild("", "Model to ask the endpoint for; with `local`, the name of an installed model.")
+    model_name: str = rebuild(
+        "",
+        "Model to ask the endpoint for; with `local` and `auto` multilingual-e5-small or all-MiniLM-L6-v2 (English, lighter), empty for the first of them that is installed.",
+    )
     base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/embeddings` is appended).")
     api_key_env: VariableName = rebuild(
         "", "Name of the environment variable that holds the key; the key itself never goes here."

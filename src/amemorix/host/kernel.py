@@ -37,6 +37,7 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
+from ..models.registry import made_by
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
@@ -94,7 +95,10 @@ class SDKMemoryKernel:
         self.zones = TimeZones.configured(config.general, surroundings.zone)
         store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
         glosses = parts.glosses
-        self.vectors = Vectors(store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder)
+        self.vectors = Vectors(
+            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder,
+            made_by=lambda fingerprint: made_by(fingerprint, surroundings.environ),
+        )  # fmt: skip
         dense, embedding = self.vectors.dense, self.vectors.embedding
 
         # texts come in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from ..clock import Clock
 from ..config.model import Embedding
@@ -30,6 +31,7 @@ class Vectors:
         settings: Embedding,
         indexes: Indexes,
         clock: Clock,
+        made_by: Callable[[str], Embedder | None],
         model: Shared[Embedder | None],
     ) -> None:
         self._model = model
@@ -39,7 +41,7 @@ class Vectors:
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
             store, settings=settings, indexes=indexes, dense=self.dense, clock=clock,
-            threads=settings.max_concurrent,
+            made_by=made_by, threads=settings.max_concurrent,
         )  # fmt: skip
 
     @property
@@ -55,11 +57,15 @@ class Vectors:
         return self.dense.serving.embedder if self.dense.serving else None
 
     def take_over(self, old: Vectors | None) -> None:
-        """Go on with the vectors that the old ones answer with, and with the model that made them; blocking."""
+        """Go on with the vectors that the old ones answer with, or that are in the store, and with the model that made them;
+        blocking."""
         previous = old.dense.serving if old else None
         self._adopt(previous)
-        if old and previous is not None and self.dense.serving is previous:
+        serving = self.dense.serving
+        if old and previous is not None and serving is previous:
             self._borrowed = old.model.taken()
+        elif serving is not None and serving.embedder is not self._model.part:
+            self._borrowed = Shared((), serving.embedder, lambda held: held.close() if held else None)
 
     def _adopt(self, previous: Serving | None) -> None:
         try:

@@ -15,10 +15,11 @@ __all__ = ["Outcome", "embed_each", "encode"]
 Outcome = Encoded | ModelUnavailable
 
 
-def encode(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
-    """Each text encoded, without token vectors if the model gives none. Raises ModelUnavailable."""
+def encode(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> list[Encoded]:
+    """Each text encoded, as a query or as what queries find, without token vectors if the model gives none. Raises
+    ModelUnavailable."""
     if embedder.info.token_dimension:
-        return cast(TokenEmbedder, embedder).encode(texts)
+        return cast(TokenEmbedder, embedder).encode(texts, query=query)
     none, nothing = np.zeros((0, 0), np.int8), np.zeros(0, np.float32)
     return [Encoded(vector, none, nothing) for vector in embedder.embed(texts)]
 

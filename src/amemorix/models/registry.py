@@ -17,7 +17,7 @@ from .host.embedder import EmbedFunction
 from .host.environment import EmbedderContext
 from .structured_chat import StructuredChat
 
-__all__ = ["PROVIDERS", "GivenChat", "create_none", "make_chat", "make_embedder", "provider_chosen"]
+__all__ = ["PROVIDERS", "GivenChat", "create_none", "made_by", "make_chat", "make_embedder", "provider_chosen"]
 
 PROVIDERS: dict[str, str] = {
     "auto": "amemorix.models.local.embedder:create_if_installed",
@@ -57,6 +57,13 @@ def make_embedder(
     module, _, factory = PROVIDERS[settings.provider].partition(":")
     create = getattr(import_module(module), factory)
     return create(settings, EmbedderContext(environ, host_callable, loop, glosses))
+
+
+def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
+    """The model in this process that makes vectors of this fingerprint, None if it is not at hand."""
+    if not fingerprint.startswith("local:"):
+        return None
+    return import_module("amemorix.models.local.embedder").made_by(fingerprint, environ)
 
 
 def create_none(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:  # noqa: ARG001

@@ -116,10 +116,10 @@ class ModelCheck(Check):
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         model, serving = self.models.configured, self.models.embedder()
         if model is None:
-            from ..models.local.install import installed
+            from ..models.local.install import find_installed
 
             name = self.config.embedding.model_name
-            wanted = bool(name) or installed(cache_dir=cache_dir(self.environ)) is not None
+            wanted = bool(name) or find_installed(cache_dir=cache_dir(self.environ)) is not None
             mend = f"Set embedding.model_name {name!r} right." if name else ""
             # that none is installed is well where none was asked for by name
             none = FindingItem("model", not wanted, self.models.notice, mend)

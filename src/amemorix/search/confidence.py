@@ -48,7 +48,7 @@ class Judge:
 @cache
 def judge(kind: str) -> Judge:
     """The weights that were fitted: with vectors of a `model`, or by `words` alone."""
-    fitted = json.loads(files(__package__).joinpath("confidence.json").read_text("utf-8"))[kind]
+    fitted = json.loads(files("amemorix.search").joinpath("confidence.json").read_text("utf-8"))[kind]
     mean, spread, weights = (np.array(fitted[name], np.float32) for name in ("mean", "spread", "weights"))
     return Judge(mean, spread, weights, fitted["bias"])
 

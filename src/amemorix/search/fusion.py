@@ -131,9 +131,7 @@ def fuse(
     values, covered = np.stack([*signals.values()], axis=1), np.maximum(_picked(sparse.coverage, at), coverage)
     unknown = np.full(len(ids), np.nan, np.float32)
     matched = np.column_stack([unknown, unknown])
-    return weighted(
-        Fused(ids, nothing, tuple(signals), values, (), cosine, covered, bm25, matched, unknown), weights
-    )
+    return weighted(Fused(ids, nothing, tuple(signals), values, (), cosine, covered, bm25, matched, unknown), weights)
 
 
 def weighted(fused: Fused, weights: Weights) -> Fused:

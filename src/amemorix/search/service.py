@@ -98,7 +98,9 @@ class SearchService:
         for said in sorted(meant, key=len, reverse=True):
             query = query.replace(said, meant[said])
         again = await self._search(request.model_copy(update={"query": query}), source)
-        if max((hit.confidence for hit in again.hits), default=0) <= max((hit.confidence for hit in answer.hits), default=0):
+        if max((hit.confidence for hit in again.hits), default=0) <= max(
+            (hit.confidence for hit in answer.hits), default=0
+        ):
             return answer
         again.corrected = meant
         return again

@@ -13,7 +13,7 @@ from ...errors import InvalidRequest, ModelUnavailable
 from ...models.glosses.build import LICENCE, install_glosses, verify_glosses
 from ...models.glosses.table import NAME as GLOSSES
 from ...models.glosses.table import GlossManifest, installed_glosses
-from ...models.local.catalog import MODELS, known_model
+from ...models.local.catalog import DEFAULT_MODEL, MODELS, READS_ALL, known_model
 from ...models.local.embedder import LocalEmbedder
 from ...models.local.install import install, installed, model_folder, verify
 from .terminal import FriendlyGroup, columns, out, progress_bars, remark, say
@@ -32,7 +32,10 @@ def install_(
         ),
     ] = "auto",
 ) -> None:
-    """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
+    """Fetch a model once, check it and convert it; for one that reads no Chinese, build the Chinese word table with it.
+
+    No network is needed afterwards.
+    """
     with progress_bars() as bars:
         shown: dict[str, TaskID] = {}
 
@@ -45,7 +48,10 @@ def install_(
             bars.console.print(Text(text, style="dim"), soft_wrap=True)
 
         folder = install(known_model(model), _source(origin), progress=tell, transfer=transfer)
-    say(f"{known_model(model).name} is ready in {folder}.", "green")
+    known = known_model(model)
+    say(f"{known.name} is ready in {folder}.", "green")
+    if READS_ALL in known.languages:
+        return
     embedder = LocalEmbedder(folder)
     try:
         table = install_glosses(embedder.embed, progress=remark)
@@ -70,19 +76,19 @@ def list_() -> None:
 @app.command("verify")
 def verify_(
     model: Annotated[
-        str, typer.Argument(metavar="[MODEL]", help=f"A model or {GLOSSES}; everything when not given.")
+        str, typer.Argument(metavar="[MODEL]", help=f"A model or {GLOSSES}; all that is installed when not given.")
     ] = "",
 ) -> None:
     """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
-    if model != GLOSSES:
-        known = known_model(model)
+    wanted = [model] if model else [name for name, one in MODELS.items() if installed(one)] or [DEFAULT_MODEL.name]
+    for known in [known_model(name) for name in wanted if name != GLOSSES]:
         try:
             folder = verify(known)
         except ModelUnavailable as exc:
             where = str(model_folder(known))
             raise ModelUnavailable(str(exc) if where in str(exc) else f"{exc} (in {where})") from exc
         say(f"{known.name} in {folder} is intact.", "green")
-    if model in ("", GLOSSES):
+    if model == GLOSSES or (not model and installed_glosses()):
         say(f"{GLOSSES} in {verify_glosses()} is intact.", "green")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...background.change_follower import run_forever
@@ -68,6 +69,7 @@ class EmbeddingService:
         indexes: Indexes,
         dense: DenseLane,
         clock: Clock,
+        made_by: Callable[[str], Embedder | None],
         threads: int = 2,
     ) -> None:
         self._store = store
@@ -75,6 +77,7 @@ class EmbeddingService:
         self._indexes = indexes
         self._dense = dense
         self._clock = clock
+        self._made_by = made_by
         self._worker = EmbeddingWorker(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
         self._target: Filling | None = None
         self._fault = ""
@@ -93,7 +96,7 @@ class EmbeddingService:
         """Decide what answers and what is filled; on a worker thread.
 
         Vectors of the configured model answer at once. Those of another model go on answering if the model that made
-        them is still at hand (`previous`), until the new ones are complete. Raises ModelUnavailable if the model does not answer.
+        them is still at hand (`previous`, or what `made_by` finds), until the new ones are complete. Raises ModelUnavailable if the model does not answer.
         """
         self._fault = ""
         if embedder is None:
@@ -115,6 +118,8 @@ class EmbeddingService:
             self._dense.serve(self._serving(embedder, serving))
         elif previous and serving and previous.generation.id == serving.id:
             self._dense.serve(previous)
+        elif serving and (maker := self._made_by(serving.fingerprint)):
+            self._dense.serve(self._serving(maker, serving))
         elif choice.filling.id:
             self._dense.serve(self._serving(embedder, choice.filling))
         else:

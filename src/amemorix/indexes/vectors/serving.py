@@ -101,7 +101,7 @@ class DenseLane:
 
         def work() -> list[Encoded]:
             query.begun = self._begun = time.monotonic()
-            return encode(serving.embedder, [text])
+            return encode(serving.embedder, [text], query=True)
 
         query.work = self._pool.submit(work)
         return query

@@ -16,9 +16,8 @@ from ...errors import ModelUnavailable
 from ...extras import require
 from ...language.normalise import fold
 from ...ports import CODE_SCALE
-from ..local.atomic_install import whole_folder
 from ..local.install import NOTICE, Progress
-from ..local.manifest import ConvertedFile
+from ..local.manifest import ConvertedFile, whole_folder
 from .cedict import Gloss, brief, glosses, read_entries
 from .table import (
     ENGLISH,

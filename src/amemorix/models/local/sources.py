@@ -66,6 +66,8 @@ class HubSource:
 
     def fetch(self, model: LocalModel, file: ModelFile, target: Path) -> None:
         """Download the file; ModelUnavailable says how to install without the network."""
+        if not model.repository:
+            raise ModelUnavailable(f"{file.name} of {model.name} is on no hub.", model=model.name, file=file.name)
         url = f"{self._base}/{model.repository}/resolve/{model.revision}/{quote(file.name)}"
         try:
             download(url, target, name=file.name, limit=file.size, transfer=self._transfer)

@@ -1,50 +1,40 @@
-"""The conversion of a BERT sentence encoder from safetensors to an int8 ONNX graph."""
+"""The int8 ONNX graph of a BERT sentence encoder, from its float32 weights."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..telemetry import refuse_telemetry
-from .onnx_graph import CONTRIB, FLOAT, INT32, Graph
+from .onnx_graph import CONTRIB, FLOAT, INT32, INT64, Graph
 from .quantisation import Arithmetic, Float32, Int8
+from .runtime import open_session
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["TOKEN_DIMENSION", "amplitudes", "build_graph", "convert", "principal_directions"]
+__all__ = ["HIDDEN", "WORDS", "Weights", "amplitudes", "build_graph", "int8_graph", "last_hidden", "sample"]
 
 Weights = dict[str, NDArray[np.float32]]
 
+WORDS = "embeddings.word_embeddings.weight"
+"""The name of the table of word vectors."""
 HIDDEN = "hidden"
 """The name of the last layer's output."""
-
-TOKEN_DIMENSION = 64
-"""Numbers kept of each token vector: late interaction loses nothing that can be measured (PCA, from 384)."""
 _EPSILON = 1e-12
 _GELU_FLOOR = -0.17
 """Just below the minimum of x * Phi(x), which is -0.16997."""
-_SAMPLE_TEXTS, _SAMPLE_TOKENS, _SAMPLE_STRIDE = 32, 64, 7919
-_SHORT_TEXTS, _SHORT_TOKENS = 600, 10
+_STRIDE = 7919
 
 
-def convert(weights: Path, target: Path, *, heads: int) -> None:
-    """Write `weights` (safetensors) as an int8 graph to `target`.
-
-    Inputs `input_ids` and `attention_mask`, int64 (batch, length). Outputs, float32: `embedding` (batch, hidden), the
-    mean of the token vectors under the mask, divided by its L2 norm; `tokens` (batch, length, TOKEN_DIMENSION), unit
-    vectors along the principal directions of token vectors.
-    """
-    import onnx
-    from safetensors.numpy import load_file
-
-    full = load_file(weights)
-    arithmetic = Int8(amplitudes(full, heads=heads))
-    directions = principal_directions(full, heads=heads, count=TOKEN_DIMENSION)
-    onnx.save(build_graph(full, heads=heads, arithmetic=arithmetic, directions=directions), target)
+def int8_graph(
+    weights: Weights, words: NDArray[np.float32], *, heads: int, directions: NDArray[np.float32] | None = None
+) -> onnx.ModelProto:
+    """`build_graph` in int8; `words`, shape (texts, length, hidden), are the vectors of `sample`."""
+    layers = {name: weight for name, weight in weights.items() if name != WORDS}
+    arithmetic = Int8(amplitudes(layers, words, heads=heads))
+    return build_graph(weights, heads=heads, arithmetic=arithmetic, directions=directions)
 
 
 def build_graph(
@@ -52,8 +42,13 @@ def build_graph(
 ) -> onnx.ModelProto:
     """The graph of a BERT encoder (Devlin et al. 2018, section 3) with mean pooling and L2 normalisation.
 
+    Inputs `input_ids` and `attention_mask`, int64 (batch, length). Outputs, float32: `embedding` (batch, hidden), the
+    mean of the token vectors under the mask, divided by its L2 norm; with `directions`, shape (hidden, count), also
+    `tokens` (batch, length, count), unit vectors along them. Weights without the table of words make a graph whose first
+    input is `words`, float32 (batch, length, hidden), and that also gives the last layer's output, `hidden`.
+
     Float32 unless another arithmetic is given. The output of each layer normalisation bears its name, but for the
-    last, `hidden`. With `directions`, shape (hidden, count), there is an output `tokens` beside `embedding`.
+    last.
     """
     encoder = _Encoder(weights, heads, arithmetic or Float32())
     count = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
@@ -64,45 +59,36 @@ def build_graph(
     return encoder.finished(hidden, directions)
 
 
-def amplitudes(weights: Weights, *, heads: int) -> Weights:
+def amplitudes(layers: Weights, words: NDArray[np.float32], *, heads: int) -> Weights:
     """The largest absolute value per channel of each layer normalisation that another layer reads, by its name.
 
-    Measured on tokens from all over the vocabulary in no sensible order: the channels that stand out are those that
-    stand out in sentences.
+    The vectors of a `sample` do: the channels that stand out in it are those that stand out in sentences.
     """
-    model = build_graph(weights, heads=heads)
+    model = build_graph(layers, heads=heads)
     names = [node.output[0] for node in model.graph.node if node.output[0].endswith("LayerNorm")]
-    measured = _measured(model, names, _sample(weights, _SAMPLE_TEXTS, _SAMPLE_TOKENS))
+    measured = _measured(model, names, words)
     return {name: np.abs(values).max((0, 1)) for name, values in zip(names, measured, strict=True)}
 
 
-def principal_directions(weights: Weights, *, heads: int, count: int) -> NDArray[np.float32]:
-    """The directions along which unit token vectors differ most, shape (hidden, at most count).
-
-    Measured like `amplitudes`, on short texts: directions of real sentences do no better.
-    """
-    (hidden,) = _measured(build_graph(weights, heads=heads), [HIDDEN], _sample(weights, _SHORT_TEXTS, _SHORT_TOKENS))
-    vectors = hidden.reshape(-1, hidden.shape[-1])
-    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.linalg.svd(vectors, full_matrices=False)[2][:count].T.copy()
+def last_hidden(layers: Weights, words: NDArray[np.float32], *, heads: int) -> NDArray[np.float32]:
+    """The last layer's output in float32, shape (texts, length, hidden)."""
+    return _measured(build_graph(layers, heads=heads), [HIDDEN], words)[0]
 
 
-def _measured(model: onnx.ModelProto, names: list[str], ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+def sample(words: int, texts: int = 32, length: int = 64) -> NDArray[np.int64]:
+    """Token ids from all over a vocabulary of so many words in no sensible order, shape (texts, length)."""
+    return (np.arange(texts * length, dtype=np.int64) * _STRIDE % words).reshape(-1, length)
+
+
+def _measured(model: onnx.ModelProto, names: list[str], words: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """Values inside the graph, each of shape (batch, length, hidden)."""
-    refuse_telemetry()
-    import onnxruntime
     from onnx import helper
 
-    model.graph.output.extend(helper.make_tensor_value_info(name, FLOAT, None) for name in names)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return [np.asarray(v) for v in session.run(names, {"input_ids": ids, "attention_mask": np.ones_like(ids)})]
-
-
-def _sample(weights: Weights, texts: int, longest: int) -> NDArray[np.int64]:
-    """Token ids, shape (texts, length)."""
-    words, positions = (len(weights[f"embeddings.{kind}_embeddings.weight"]) for kind in ("word", "position"))
-    length = min(longest, positions)
-    return (np.arange(texts * length, dtype=np.int64) * _SAMPLE_STRIDE % words).reshape(-1, length)
+    known = {output.name for output in model.graph.output}
+    model.graph.output.extend(helper.make_tensor_value_info(name, FLOAT, None) for name in names if name not in known)
+    session = open_session(model.SerializeToString())
+    feed = {"words": words, "attention_mask": np.ones(words.shape[:2], np.int64)}
+    return [np.asarray(v) for v in session.run(names, feed)]
 
 
 class _Encoder:
@@ -112,15 +98,17 @@ class _Encoder:
         self._weights = weights
         self._heads = heads
         self._arithmetic = arithmetic
+        self._has_words = WORDS in weights
+        self._input = "input_ids" if self._has_words else "words"
         self._graph = Graph()
         self._mask = self._graph.node("Cast", ["attention_mask"], to=INT32)
 
     def embeddings(self) -> str:
         """Word + position + the vector of segment 0, which is the only one used and is folded into the positions."""
         graph, name = self._graph, "embeddings.{}_embeddings.weight"
-        words = self._arithmetic.rows(graph, self._weights[name.format("word")], "words", "input_ids")
+        words = self._arithmetic.rows(graph, self._weights[WORDS], "words", "input_ids") if self._has_words else "words"
         table = self._weights[name.format("position")] + self._weights[name.format("token_type")][0]
-        length = graph.node("Slice", [graph.node("Shape", ["input_ids"]), graph.axis(1), graph.axis(2)])
+        length = graph.node("Slice", [graph.node("Shape", [self._input]), graph.axis(1), graph.axis(2)])
         table = graph.constant("positions", table)
         positions = graph.node("Slice", [table, graph.axis(0), length, graph.axis(0)])
         return self._normalise([words, positions], "embeddings.LayerNorm")
@@ -139,13 +127,16 @@ class _Encoder:
         return self._normalise([outer, self._bias(f"{name}.dense"), hidden], f"{name}.LayerNorm", output)
 
     def finished(self, hidden: str, directions: NDArray[np.float32] | None) -> onnx.ModelProto:
-        """The finished graph: the mean under the mask divided by its norm, and the token vectors along `directions`."""
-        outputs: dict[str, list[str | int]] = {
-            self._pooled(hidden): ["batch", self._weights["embeddings.LayerNorm.weight"].size]
-        }
+        """The finished graph."""
+        width = self._weights["embeddings.LayerNorm.weight"].size
+        outputs: dict[str, list[str | int]] = {self._pooled(hidden): ["batch", width]}
         if directions is not None:
             outputs[self._projected(hidden, directions)] = ["batch", "length", directions.shape[1]]
-        return self._graph.model(["input_ids", "attention_mask"], outputs)
+        mask = {"attention_mask": (INT64, ["batch", "length"])}
+        if self._has_words:
+            return self._graph.model({"input_ids": (INT64, ["batch", "length"])} | mask, outputs)
+        outputs[hidden] = ["batch", "length", width]
+        return self._graph.model({"words": (FLOAT, ["batch", "length", width])} | mask, outputs)
 
     def _pooled(self, hidden: str) -> str:
         graph = self._graph
