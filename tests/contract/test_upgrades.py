@@ -26,7 +26,7 @@ from amemorix.store.copies import building
 from amemorix.store.migrations import migrations
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
-from entrance import found
+from entrance import data_of, found, told
 from pace import until
 
 RELEASED = {"0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07"}
@@ -82,14 +82,10 @@ def columns(db: sqlite3.Connection) -> dict[str, list[str]]:
     return found
 
 
-async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Path) -> None:
-    """The rows of a memory in a database of schema 1, as far as that has a place for them."""
-    await filled(tmp_path / "new")
-    async with memory_host(tmp_path / "new", embed=HashEmbedder()) as host:
-        expected = await answers(host)
-    old = database(tmp_path / "old")
+def in_schema_1(new: Path, old: Path) -> None:
+    """Write the rows of a database into one of schema 1, as far as that has a place for them."""
     old.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
+    with closing(sqlite3.connect(new)) as source, building(old, 1) as target:
         there = columns(source)
         target.execute("delete from meta")
         for table, names in columns(target).items():
@@ -99,6 +95,14 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
                 target.executemany(
                     f"insert into {table} ({', '.join(both)}) values ({', '.join('?' * len(both))})", held
                 )
+
+
+async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Path) -> None:
+    await filled(tmp_path / "new")
+    async with memory_host(tmp_path / "new", embed=HashEmbedder()) as host:
+        expected = await answers(host)
+    old = database(tmp_path / "old")
+    in_schema_1(database(tmp_path / "new"), old)
     assert expected[0]
 
     async with memory_host(tmp_path / "old", embed=HashEmbedder()) as host:
@@ -109,6 +113,23 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
         assert (await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": "d1"}))["success"]
     with closing(sqlite3.connect(old)) as db:
         assert db.execute("pragma user_version").fetchone() == (migrations()[-1][0],)
+
+
+async def test_a_copy_of_an_older_schema_is_rewritten_by_a_purge_and_keeps_the_rest(tmp_path: Path) -> None:
+    secret, rest = "zanzibar quorum vexillology", "multifarious dodecahedra"
+    async with memory_host(tmp_path / "new") as host:
+        for chat, text in (("away", secret), ("here", rest)):
+            await told(host, text, chat_id=chat)
+    in_schema_1(database(tmp_path / "new"), database(tmp_path / "m"))
+    async with memory_host(tmp_path / "m") as host:
+        (copy,) = data_of(host).glob("*before-migration*")
+        done = await host.invoke(
+            "memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "away", "purge": True}
+        )
+        assert done["success"], done
+        with closing(sqlite3.connect(copy)) as db:
+            assert db.execute("select content from paragraphs").fetchall() == [(rest,)]
+        assert secret.encode() not in copy.read_bytes()
 
 
 HALF_DONE = """

@@ -20,6 +20,7 @@ from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import file_chunks, one_transaction, open_copy
 from ..store.metadata_store import MetadataStore
+from ..store.migrations import build
 from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import DatabaseError, SqliteConnection, array
@@ -272,8 +273,13 @@ class PurgeFiles:
         version = self._store.read_here(compaction.version)
         try:
             with open_copy(path) as db:
-                if compaction.version(db) != version or change_log.get(db, "database_id") != self._store.database_id:
+                held = compaction.version(db)
+                if held > version or change_log.get(db, "database_id") != self._store.database_id:
                     return None
+                if held < version:
+                    if complete and not self._holds(path, wanted):
+                        return False
+                    build(db, version)  # what goes is told by statements for the schema of this program
                 if not any(copy.erase(db, wanted, complete=complete)) and complete and not self._holds(path, wanted):
                     return False
                 compaction.rewrite(db, path.stat().st_size)
