@@ -23,7 +23,9 @@ class Weights(Section):
     graph: float = live(
         0.6, "Personalised PageRank from the query's entities, or a relation near the query.", ge=0, le=10
     )
-    time: float = live(0.4, "It happened when the query says.", ge=0, le=10)
+    time: float = live(
+        0.8, "It happened on the day that the query names; half of it for another stretch of time.", ge=0, le=10
+    )
     chronology: float = live(0.05, "It lies before or after the event that the query names, as asked.", ge=0, le=10)
     linked: float = live(
         0.05, "It shares a rare entity with one of the first hits, or one that is related to it.", ge=0, le=10

@@ -216,8 +216,9 @@ def _person(db: Connection, plan: SearchPlan, visible: Visible) -> Floats:
 
 
 def _in_time(plan: SearchPlan, visible: Visible) -> Floats:
-    """1 for what happened in a stretch of time that the query names."""
-    inside = np.zeros(len(visible.ids), np.bool_)
-    for span in plan.query.spans:
-        inside |= (visible.event_start >= span.start) & (visible.event_start <= span.end)
-    return inside.astype(np.float32)
+    """1 for what happened on a day that the query names in words, half for another stretch of time that it names."""
+    near = np.zeros(len(visible.ids), np.float32)
+    for span in sorted(plan.query.spans, key=plan.query.days.__contains__):
+        inside = (visible.event_start >= span.start) & (visible.event_start <= span.end)
+        near[inside] = 1.0 if span in plan.query.days else 0.5
+    return near

@@ -48,6 +48,10 @@ _DATED = lazy_regex(
 """Times whose words may stand in the date of a text; of others only the stretch they name counts."""
 
 
+A_DAY = 1.5 * 86_400.0
+"""A stretch up to here is a day."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The query as the lanes use it."""
@@ -67,6 +71,8 @@ class Query:
     """Flags of `normalise` that an answer holds."""
     spans: tuple[Span, ...] = ()
     """Stretches of time that the query names."""
+    days: tuple[Span, ...] = ()
+    """Those of them that are a day as people speak of it ("yesterday", "上周五"), and no date."""
     ordering: Ordering = field(default_factory=Ordering)
     keywords: bool = False
     """It is a row of words, and no sentence: no stop-word of English joins them, no particle or asking word of Chinese."""
@@ -134,6 +140,7 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         cjk=is_mostly_cjk(text),
         wants=TIME * asks_when(text) | wanted_answer(text),
         spans=tuple(span for _, span in times),
+        days=tuple(span for said, span in times if span.end - span.start <= A_DAY and not _DATED.search(said)),
         ordering=read_ordering(text, persons=named.names),
         keywords=not joined and (len(words) > 1 or folded.isascii()),
         only_time=bool(times) and not named.persons and not query_terms(_HAPPENING.sub(" ", rest)),
