@@ -157,7 +157,9 @@ def main() -> None:
     options = parser.parse_args()
     fitted: dict[str, Any] = {"features": list(confidence.FEATURES)}
     for kind, provider in (("model", "auto"), ("words", "none")):
-        cases = asyncio.run(collect({"embedding.provider": provider, "retrieval.noise.enabled": False}))
+        cases = asyncio.run(
+            collect({"embedding.provider": provider, "embedding.glosses": False, "retrieval.noise.enabled": False})
+        )
         if options.keep:
             np.savez(
                 options.keep / f"{kind}.npz",

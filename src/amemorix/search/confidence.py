@@ -22,7 +22,7 @@ FEATURES = (
     "best_cosine", "spread", "person", "graph", "time", "is_question", "wanted", "terms", "short", "cjk", "foreign",
     "keywords", "named",
 )  # fmt: skip
-WEAK = 0.3
+WEAK = 0.4
 """A best hit below this is shown, and called weak."""
 SURE = 0.9
 """Of what is listed rather than matched: all that somebody said, all that happened on a day."""
@@ -99,9 +99,9 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
 
 
 def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
-    """The candidates with the probability of each that it answers; those below `retrieval.noise.min_confidence` go.
+    """The candidates with the probability of each that it answers.
 
-    What is listed rather than matched, because the query names only a person or a time, is sure.
+    Where none reaches `retrieval.noise.min_confidence`, nothing is left; nor are those below a tenth of it. What is listed rather than matched, because the query names only a person or a time, is sure.
     """
     query, noise = plan.query, plan.settings.noise
     fused = fused.top(CONSIDERED)
@@ -112,4 +112,7 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     known = bool(np.isfinite(fused.cosine).any())
     values = features(fused, visible, plan)
     fused = replace(fused, confidence=judge("model" if known else "words").probability(values))
-    return fused.take(np.flatnonzero(fused.confidence >= noise.min_confidence)) if noise.enabled else fused
+    if not noise.enabled:
+        return fused
+    least = noise.min_confidence
+    return fused.take(np.flatnonzero(fused.confidence >= (least if fused.confidence.max() < least else least / 10)))
