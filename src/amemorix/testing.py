@@ -141,8 +141,8 @@ async def memory_host(
     Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
     `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model is asked for
-    episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given; the
-    configuration file is not watched.
+    episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given, in
+    November 2023: what is dated later has not happened yet, and no search shows its facts. The configuration file is not watched.
     """
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})

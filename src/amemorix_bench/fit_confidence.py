@@ -144,9 +144,17 @@ def _probes() -> Iterator[tuple[str, Mapping[str, Any]]]:
             ]  # fmt: skip
             at = datetime.fromtimestamp(last + 30 * 86_400, UTC).isoformat()
             yield corpus.id, {"id": corpus.id, "asked": at, "sessions": sessions, "questions": questions}
-    for name in ("dialogues_zh", "dialogues_en", "colloquial_zh"):
+    for name in (
+        "dialogues_zh",
+        "dialogues_en",
+        "colloquial_zh",
+        "harbour_en",
+        "harbour_de",
+        "harbour_fr",
+        "harbour_ja",
+    ):
         for probe in read_probe(name):
-            yield str(probe["id"]).removesuffix("_zh").removesuffix("_en"), probe
+            yield str(probe["id"]).rsplit("_", 1)[0] if "_" in str(probe["id"]) else str(probe["id"]), probe
 
 
 def main() -> None:

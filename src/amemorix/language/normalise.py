@@ -17,7 +17,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 from ..lazy_regex import lazy_regex
-from .times import has_time_words, is_question
+from .times import asks_something, has_time_words
 
 __all__ = [
     "ANALYSER_VERSION", "CJK", "NAME", "NUMBER", "QUESTION", "STOP_WORDS", "TIME", "clean_text", "content_hash", "fold",
@@ -210,7 +210,7 @@ def unpack_terms(blob: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 def read_flags(text: str) -> int:
     """The flags of a text."""
     return (
-        QUESTION * is_question(text)
+        QUESTION * asks_something(text)
         | TIME * has_time_words(text)
         | NUMBER * bool(_GIVES_NUMBER.search(text))
         | NAME * bool(_HOLDS_NAME.search(text))

@@ -51,6 +51,13 @@ NEVER = math.inf
 """The expiry of what is kept for good."""
 NEVER_WORDS = frozenset({"never", "forever", "永不", "永久", "永不过期"})
 _QUESTION = lazy_regex(r"(?:[?？]|吗|呢|么)\W*$")
+LONGEST_QUESTION = 60
+"""Characters of a question that may do without its mark."""
+_UNMARKED = lazy_regex(
+    r"^(?:有没有|有谁|谁有|谁家|谁会|谁能|谁知道|请问|求问|求推荐)|(?:多大|多少钱?|多久|多远|几[点岁个号月]|哪[里儿个天]?|谁|啥|怎么样?|咋样?|干嘛|来着)了?\W*$"
+    r"|^(?:who|what|where|which|whose|how (?:much|many|long|old|far|do|did|does|is|are|was)|when (?:is|are|did|do|does|was|will)"
+    r"|why (?:is|are|did|do|does)|any(?:one|body) (?:got|know|have|want)|(?:do|did|are|have|can|could|would|will) you)\b"
+)
 _STATEMENT = lazy_regex(r"[没这那要]什?么[^\w?？]*$")
 
 
@@ -176,6 +183,11 @@ def is_question(text: str) -> bool:
     """Whether the text ends as a question does; closing quotes, spaces and emoji after it do not matter."""
     ending = text.rstrip()[-64:]
     return _QUESTION.search(ending) is not None and _STATEMENT.search(ending) is None
+
+
+def asks_something(text: str) -> bool:
+    """Whether the text is a question, or begins or ends as one that was typed without its mark."""
+    return is_question(text) or (len(text) <= LONGEST_QUESTION and _UNMARKED.search(_fold(text.strip())) is not None)
 
 
 def local_zone() -> tzinfo:

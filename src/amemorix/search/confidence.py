@@ -20,7 +20,7 @@ __all__ = ["FEATURES", "Judge", "WEAK", "features", "judge", "with_confidence"]
 FEATURES = (
     "tokens", "token_window", "cosine", "dense", "coverage", "covered_by_best", "score", "behind", "rank", "best_tokens",
     "best_cosine", "spread", "person", "graph", "time", "is_question", "wanted", "terms", "short", "cjk", "foreign",
-    "keywords", "named",
+    "keywords", "named", "few", "letters",
 )  # fmt: skip
 WEAK = 0.4
 """A best hit below this is shown, and called weak."""
@@ -94,6 +94,8 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
         "foreign": ((flags & CJK) > 0) != query.cjk,
         "keywords": every(query.keywords),
         "named": every(bool(query.persons)),
+        "few": every(min(len(query.terms), 3)),
+        "letters": every(float(np.log1p(len(query.text)))),
     }
     return np.column_stack([columns[name] for name in FEATURES]).astype(np.float32)
 
