@@ -57,7 +57,9 @@ async def collect(config: Mapping[str, Any]) -> Cases:
         seen.append((fused.ids[:FIRST], values[:FIRST].astype(np.float64)))
         return values
 
-    confidence.features = recording
+    nothing = np.zeros(len(confidence.FEATURES), np.float32)
+    weights = confidence.judge
+    confidence.features, confidence.judge = recording, lambda _: confidence.Judge(nothing, nothing + 1, nothing, 0.0)
     rows: list[tuple[Floats, bool, str, int]] = []
     count = 0
     try:
@@ -76,7 +78,7 @@ async def collect(config: Mapping[str, Any]) -> Cases:
                             if id_ in named
                         ]
     finally:
-        confidence.features = original
+        confidence.features, confidence.judge = original, weights
     values, is_answer, chats, queries = zip(*rows, strict=True)
     return Cases(np.array(values), np.array(is_answer), np.array(chats), np.array(queries))
 

@@ -84,7 +84,7 @@ class Noise(Section):
 
     enabled: bool = live(True, "Leave out what is clearly unrelated.")
     min_confidence: float = live(
-        0.06, "Where no hit is as likely as this to answer the query, nothing is returned.", ge=0, le=1
+        0.03, "Where no hit is as likely as this to answer the query, nothing is returned.", ge=0, le=1
     )
     min_relevance: float = live(0.5, "Not used any more: `min_confidence` decides.", ge=0, le=2)
     min_coverage: float = live(0.4, "Not used any more: `min_confidence` decides.", ge=0, le=1)

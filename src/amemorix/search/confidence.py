@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ..language.normalise import CJK, QUESTION
+from ..language.normalise import CJK
 from ..store.rows.paragraphs import Visible
 from .fusion import Fused
 from .lanes import Floats
@@ -18,14 +18,14 @@ from .query import SearchPlan
 __all__ = ["FEATURES", "Judge", "WEAK", "features", "judge", "with_confidence"]
 
 FEATURES = (
-    "tokens", "token_window", "cosine", "dense", "coverage", "covered_by_best", "score", "behind", "rank", "best_tokens",
-    "best_cosine", "spread", "person", "graph", "time", "is_question", "wanted", "terms", "short", "cjk", "foreign",
-    "keywords", "named", "few", "letters",
+    "tokens", "token_window", "cosine", "coverage", "score", "behind", "rank", "person", "few", "time", "graph", "foreign",
 )  # fmt: skip
-WEAK = 0.4
+WEAK = 0.44
 """A best hit below this is shown, and called weak."""
 SURE = 0.9
 """Of what is listed rather than matched: all that somebody said, all that happened on a day."""
+ENOUGH = 3
+"""Terms of a query beyond which more say nothing."""
 CONSIDERED = 200
 """Candidates that are judged; what stands further down is no hit."""
 
@@ -58,44 +58,22 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
 
     What a memory without a model does not know is 0.
     """
-    query, count = plan.query, len(fused.ids)
     signals, flags = fused.signals, visible.flags[np.searchsorted(visible.ids, fused.ids)]
 
-    def every(value: float) -> Floats:
-        return np.full(count, value, np.float32)
-
-    def best(values: Floats) -> Floats:
-        return every(float(values.max()) if count else 0.0)
-
-    tokens, wide = (np.nan_to_num(fused.matched[:, i], nan=0.0) for i in (0, 1))
-    cosine = np.nan_to_num(fused.cosine, nan=0.0)
-    wanted = (flags & query.wants) > 0 if query.wants else np.zeros(count, np.bool_)
+    top = fused.score.max() if len(fused.ids) else np.float32(0)
     columns = {
-        "tokens": tokens,
-        "token_window": wide,
-        "cosine": cosine,
-        "dense": signals["dense"],
+        "tokens": np.nan_to_num(fused.matched[:, 0], nan=0.0),
+        "token_window": np.nan_to_num(fused.matched[:, 1], nan=0.0),
+        "cosine": np.nan_to_num(fused.cosine, nan=0.0),
         "coverage": fused.coverage,
-        "covered_by_best": best(fused.coverage),
         "score": fused.score,
-        "behind": best(fused.score) - fused.score,
-        "rank": np.log1p(np.arange(count)),
-        "best_tokens": best(tokens),
-        "best_cosine": best(cosine),
-        "spread": every(float(cosine[:CONSIDERED].std()) if count else 0.0),
+        "behind": top - fused.score,
+        "rank": np.log1p(np.arange(len(fused.ids))),
         "person": signals["person"],
-        "graph": signals["graph"],
+        "few": np.full(len(fused.ids), min(len(plan.query.terms), ENOUGH)),
         "time": signals["time"],
-        "is_question": (flags & QUESTION) > 0,
-        "wanted": wanted,
-        "terms": every(float(np.log1p(len(query.terms)))),
-        "short": every(len(query.terms) <= 1),
-        "cjk": every(query.cjk),
-        "foreign": ((flags & CJK) > 0) != query.cjk,
-        "keywords": every(query.keywords),
-        "named": every(bool(query.persons)),
-        "few": every(min(len(query.terms), 3)),
-        "letters": every(float(np.log1p(len(query.text)))),
+        "graph": signals["graph"],
+        "foreign": ((flags & CJK) > 0) != plan.query.cjk,
     }
     return np.column_stack([columns[name] for name in FEATURES]).astype(np.float32)
 
@@ -107,6 +85,8 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     """
     query, noise = plan.query, plan.settings.noise
     fused = fused.top(CONSIDERED)
+    if query.small_talk and noise.enabled:
+        fused = fused.top(0)
     if not len(fused.ids):
         return replace(fused, confidence=np.zeros(0, np.float32))
     if query.only_time or (query.persons and not query.terms):

@@ -18,9 +18,11 @@ _LATIN = re.compile(r"[a-z]+(?:['’][a-z]+)*")
 _LATIN_RUN = re.compile(r"[a-z]+(?:[ '’]+[a-z]+)*")
 _FOLDED = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("ang", "an"), ("eng", "en"), ("ing", "in"))
 """Sounds that many speakers and input methods do not keep apart."""
+LONGEST_SYLLABLE = 6
 LONGEST = 4
 """Characters that are looked for together."""
-MOST_SYLLABLES = 40
+LONGEST_QUERY = 200
+"""Characters of a query that may be one slip away; a longer one has words enough that are spelt right."""
 
 
 class Spelling:
@@ -35,6 +37,8 @@ class Spelling:
     def corrections(self, query: str) -> dict[str, str]:
         """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
         folded, found = fold(query), dict[str, str]()
+        if len(folded) > LONGEST_QUERY:
+            return found
         for run in _HAN.findall(folded):
             found.update(self._same_sound(run))
         chinese = any(sound >= "\ue000" for sound in self._sounds[:2_000])
@@ -161,13 +165,11 @@ def _begins(char: str, letter: str) -> bool:
 def _syllables(letters: str) -> str:
     """The sounds of letters that are pinyin from end to end, the longest syllables first; empty for others."""
     codes = _syllable_codes()
-
-    def cut(at: int) -> str | None:
-        if at == len(letters):
-            return ""
-        for size in range(min(6, len(letters) - at), 0, -1):
-            if (code := codes.get(letters[at : at + size])) and (rest := cut(at + size)) is not None:
-                return code + rest
-        return None
-
-    return (cut(0) or "") if len(letters) <= MOST_SYLLABLES else ""
+    ends: dict[int, str] = {len(letters): ""}
+    """Place -> the sounds from there to the end."""
+    for at in range(len(letters) - 1, -1, -1):
+        for size in range(min(LONGEST_SYLLABLE, len(letters) - at), 0, -1):
+            if (code := codes.get(letters[at : at + size])) and (rest := ends.get(at + size)) is not None:
+                ends[at] = code + rest
+                break
+    return ends.get(0, "")
