@@ -15,7 +15,7 @@ from amemorix.models.local.install import install
 from amemorix.ports import Encoded
 from amemorix.search.rerank import best_matches
 from amemorix.testing import memory_host
-from entrance import found, hits, said
+from entrance import contents, found, hits, said
 from test_models_tiny import published
 
 WORDS = np.array([[127, 0], [0, 127]], np.int8)
@@ -92,3 +92,22 @@ async def test_token_vectors_go_with_their_paragraph_and_their_generation(
     await tiny_host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
     await tiny_host.settle()
     assert rows() == [(2, 0)] * 3
+
+
+@pytest.mark.local_model
+async def test_chinese_and_english_answer_each_other(local_model: str, tmp_path: Path) -> None:
+    embedding = {"provider": "local", "model_name": local_model}
+    async with memory_host(tmp_path, embedding=embedding) as host:
+        await said(
+            host,
+            "c",
+            ("林澈", "我花生一吃就起疹子"),
+            ("Mai", "I run five kilometres every evening."),
+            ("周枝", "我的猫叫团子"),
+        )
+        await host.settle()
+
+        asked = ["有什么东西不能吃？会过敏吗", "Who has an allergy to peanuts?", "谁每天晚上跑步？"]
+        first = [(await contents(host, query, chat_id="c", limit=1)) for query in asked]
+
+    assert first == [["我花生一吃就起疹子"], ["我花生一吃就起疹子"], ["I run five kilometres every evening."]]
