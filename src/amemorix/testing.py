@@ -138,13 +138,13 @@ async def memory_host(
 ) -> AsyncGenerator[AMemorixHostService, None]:
     """A started memory with its data below `folder`, stopped at the end; the same folder again is the same memory.
 
-    Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
+    Without `embed` there are no vectors, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
     `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model is asked for
     episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given, in
     November 2023: what is dated later has not happened yet, and no search shows its facts. The configuration file is not watched.
     """
-    embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
+    embedding = {"provider": "none"} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})
     settings = ASK_NOBODY | settings
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})

@@ -115,7 +115,7 @@ def wrong_with(op: Operation, answer: dict[str, Any]) -> list[str]:
 async def doors(tmp_path: Path) -> AsyncIterator[dict[str, Door]]:
     """A door to each of three memories that were told the same; the command line asks a daemon."""
     (tmp_path / "invoke").mkdir()
-    config = scratch_config(tmp_path / "cli", {"embedding.provider": "none", "embedding.glosses": False, **OPEN})
+    config = scratch_config(tmp_path / "cli", {"embedding.provider": "none", **OPEN})
     async with (
         memory_host(tmp_path / "invoke", clock=SystemClock()) as near,
         memory_host(tmp_path / "http", clock=SystemClock(), **OPEN) as far,

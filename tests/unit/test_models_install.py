@@ -11,8 +11,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from amemorix.errors import ModelUnavailable
+from amemorix.frontends.cli.main import app
 from amemorix.models.cache import cache_dir
 from amemorix.models.local.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
 from amemorix.models.local.install import GRAPH, install, installed, verify
@@ -61,6 +63,25 @@ def test_a_folder_installs_whole(tmp_path: Path, model: LocalModel) -> None:
     assert (manifest.source, manifest.licence, manifest.dimension) == ("folder", "Apache-2.0", 32)
     assert "Apache License" in (folder / "NOTICE.txt").read_text()
     assert "Converting the weights." in said
+
+
+def test_the_commands_install_list_and_verify(
+    tmp_path: Path, model: LocalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("amemorix.models.local.catalog", "amemorix.frontends.cli.models"):
+        monkeypatch.setattr(f"{module}.MODELS", {model.name: model})
+        monkeypatch.setattr(f"{module}.DEFAULT_MODEL", model)
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "250")
+
+    def said(*command: str) -> str:
+        return CliRunner().invoke(app, ("models", *command)).stdout
+
+    assert "not installed" in said("list")
+    assert said("install", "--from", str(tmp_path / "published")).splitlines()[-1].startswith("tiny is ready in ")
+    folder = str(installed(model, tmp_path / "cache"))
+    assert folder in said("list")
+    assert said("verify") == f"tiny in {folder} is intact.\n"
 
 
 def test_a_hub_installs_at_the_pinned_revision(tmp_path: Path, model: LocalModel, hub: str) -> None:

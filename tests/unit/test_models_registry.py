@@ -18,7 +18,7 @@ from amemorix.models.embedding_batches import embed_each
 from amemorix.models.host.embedder import HostEmbedder
 from amemorix.models.local import catalog
 from amemorix.models.local.install import GRAPH, install
-from amemorix.models.registry import PROVIDERS, make_embedder
+from amemorix.models.registry import PROVIDERS, made_by, make_embedder
 from amemorix.ports import EmbedderInfo, Encoded
 from test_models_tiny import published
 
@@ -100,6 +100,17 @@ def test_an_installed_model_is_used(tmp_path: Path, cache: dict[str, str], provi
 
     assert embedder is not None
     assert (embedder.info.model, notice) == ("tiny", "")
+
+
+@pytest.mark.parametrize(("end", "known"), [("", True), (":some-table:1:0a1b", True), ("0", False)])
+def test_who_made_older_vectors_is_known(tmp_path: Path, cache: dict[str, str], end: str, known: bool) -> None:
+    install_tiny(tmp_path)
+    embedder, _ = make_embedder(Embedding(provider="local"), environ=cache)
+    assert embedder is not None
+
+    maker = made_by(embedder.info.fingerprint + end, cache)
+
+    assert (maker.info if maker else None) == (embedder.info if known else None)
 
 
 def test_auto_goes_on_without_a_model_that_does_not_load(tmp_path: Path, cache: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The second look at the head of a ranking: token vectors as rows, Chinese by its words, a budget, and no trace left."""
+"""The second look at the head of a ranking: token vectors as rows, a budget, and no trace left."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.models.glosses.table import GlossTable, installed_glosses
 from amemorix.models.local import catalog
 from amemorix.models.local.install import install
 from amemorix.ports import Encoded
-from amemorix.search.rerank import best_matches, gloss_similarity
+from amemorix.search.rerank import best_matches
 from amemorix.testing import memory_host
 from entrance import contents, found, hits, said
 from test_models_tiny import published
@@ -40,14 +39,6 @@ async def tiny_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
         )
         await host.settle()
         yield host
-
-
-@pytest.fixture(scope="session")
-def table() -> GlossTable:
-    folder = installed_glosses()
-    if folder is None:
-        pytest.skip("the Chinese glosses are not installed; `amemorix models install` builds them")
-    return GlossTable.load(folder)
 
 
 def test_each_word_of_the_query_finds_its_nearest_in_each_text() -> None:
@@ -103,43 +94,20 @@ async def test_token_vectors_go_with_their_paragraph_and_their_generation(
     assert rows() == [(2, 0)] * 3
 
 
-def test_chinese_words_are_near_by_their_meaning(table: GlossTable) -> None:
-    near = gloss_similarity(table, "谁养宠物", ["我家有一只小狗", "今天开了三个会", "plain English"])
-
-    for name in ("word_mean", "word_found"):
-        assert near[name][0] > near[name][1]
-    assert np.isnan([values[2] for values in near.values()]).all()
-
-
-@pytest.mark.parametrize("provider", ["local", "none"])
-async def test_a_paraphrase_in_chinese_is_found_offline(
-    table: GlossTable, local_model: str, tmp_path: Path, provider: str
-) -> None:
-    noise = {"enabled": provider == "none"}  # ranking is looked at, not whether anything is relevant
-    settings = {"embedding": {"provider": provider, "glosses": True}, "retrieval": {"noise": noise}}
-    async with memory_host(tmp_path, **settings) as host:
-        await said(
-            host, "c", ("林澈", "我花生一吃就起疹子"), ("周枝", "今天又开了三个会"), ("唐未", "晚上去江边跑了五公里")
-        )
-        await host.settle()
-
-        found_texts = await contents(host, "有什么东西不能吃？会过敏吗", chat_id="c", limit=1)
-
-    assert found_texts in (["我花生一吃就起疹子"], []) if provider == "none" else found_texts == ["我花生一吃就起疹子"]
-
-
-async def test_chinese_and_english_answer_each_other(table: GlossTable, local_model: str, tmp_path: Path) -> None:
-    async with memory_host(tmp_path, embedding={"provider": "local"}) as host:
+@pytest.mark.local_model
+async def test_chinese_and_english_answer_each_other(local_model: str, tmp_path: Path) -> None:
+    embedding = {"provider": "local", "model_name": local_model}
+    async with memory_host(tmp_path, embedding=embedding) as host:
         await said(
             host,
             "c",
-            ("林澈", "我对花生过敏"),
+            ("林澈", "我花生一吃就起疹子"),
             ("Mai", "I run five kilometres every evening."),
             ("周枝", "我的猫叫团子"),
         )
         await host.settle()
 
-        assert await contents(host, "Who has an allergy to peanuts?", chat_id="c", limit=1) == ["我对花生过敏"]
-        assert await contents(host, "谁每天晚上跑步？", chat_id="c", limit=1) == [
-            "I run five kilometres every evening."
-        ]
+        asked = ["有什么东西不能吃？会过敏吗", "Who has an allergy to peanuts?", "谁每天晚上跑步？"]
+        first = [(await contents(host, query, chat_id="c", limit=1)) for query in asked]
+
+    assert first == [["我花生一吃就起疹子"], ["我花生一吃就起疹子"], ["I run five kilometres every evening."]]

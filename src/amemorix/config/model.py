@@ -109,9 +109,7 @@ class Embedding(Section):
     keep_generations: int = live(
         1, "Retired sets of vectors to keep, so that changing the model back costs nothing.", ge=0, le=10
     )
-    glosses: bool = rebuild(
-        True, "Read Chinese with the installed table of words and their English glosses; not with `openai` and `host`."
-    )
+    glosses: bool = live(True, "No effect any more: the default local model reads Chinese itself.")
     quantization_type: Literal["int8", "float16", "float32"] = rebuild(
         "int8", "Precision of the vectors held in memory; the rows keep float16."
     )

@@ -51,7 +51,7 @@ class RerankWeights(Weights):
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.13, "Taken off when the paragraph is itself a question.", ge=0, le=10)
     tokens: float = live(0.32, "Late interaction with the paragraph's words.", ge=0, le=10)
-    words: float = live(0.6, "Likeness of the Chinese words, by the vectors of their glosses.", ge=0, le=10)
+    words: float = live(0.6, "No effect any more: `tokens` compares Chinese, too.", ge=0, le=10)
     token_window: float = live(0.3, "Late interaction with the words of it and its neighbours.", ge=0, le=10)
 
 

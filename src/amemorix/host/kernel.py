@@ -94,7 +94,6 @@ class SDKMemoryKernel:
         self._apart = ThreadPoolExecutor(1, "amemorix-graph")
         self.zones = TimeZones.configured(config.general, surroundings.zone)
         store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
-        glosses = parts.glosses
         self.vectors = Vectors(
             store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder,
             made_by=lambda fingerprint: made_by(fingerprint, surroundings.environ),
@@ -132,7 +131,7 @@ class SDKMemoryKernel:
         # finding
         self.search = SearchService(
             store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones,
-            right_of_way=store.right_of_way, glosses=glosses,
+            right_of_way=store.right_of_way,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
@@ -171,9 +170,7 @@ class SDKMemoryKernel:
             purge_again=purge_again,
         )  # fmt: skip
         self.retrieval_profiles = RetrievalProfileService(store, config=config, configure=status.configure, clock=clock)
-        self._evaluator = Evaluator(
-            store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones, glosses=glosses
-        )
+        self._evaluator = Evaluator(store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones)
         self.tuning = TuningService(
             store, config=config, evaluator=self._evaluator, profiles=self.retrieval_profiles, clock=clock,
             background=background, chat=chat,

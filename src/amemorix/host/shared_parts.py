@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 
 from ..config.model import Config
 from ..indexes.projections import Indexes
-from ..models.glosses.table import GlossTable, table_for
-from ..models.registry import make_chat, make_embedder, provider_chosen
+from ..models.registry import make_chat, make_embedder
 from ..ports import ChatModel, Embedder
 from ..store.metadata_store import MetadataStore
 from .environment import Surroundings
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 MODEL_SETTINGS = (
     "provider", "model_name", "base_url", "api_key_env", "dimension", "request_dimension", "max_concurrent",
-    "timeout_seconds", "max_attempts", "glosses",
+    "timeout_seconds", "max_attempts",
 )  # fmt: skip
 """Settings that an embedder is made from: while they stay, it is handed on to the next kernel."""
 CHAT_SETTINGS = (
@@ -72,7 +71,6 @@ class Parts:
     indexes: Shared[Indexes]
     embedder: Shared[Embedder | None]
     chat: Shared[ChatModel | None]
-    glosses: GlossTable | None = None
 
 
 def build_parts(
@@ -108,7 +106,6 @@ def build_parts(
         undo.callback(indexes.release)
         if notice := config.retrieval.sparse.notice:
             log.warning("%s", notice)
-        glosses = table_for(provider_chosen(embedding, around.embed), around.environ, old.glosses if old else None)
         key = tuple(getattr(config.chat, name) for name in CHAT_SETTINGS)
         if old and old.chat.key == key and old.chat.part is not None:
             chat = old.chat.taken()
@@ -120,9 +117,7 @@ def build_parts(
         if old and old.embedder.key == key and old.embedder.part is not None:
             embedder = old.embedder.taken()
         else:
-            found, notice = make_embedder(
-                embedding, environ=around.environ, host_callable=around.embed, loop=loop, glosses=glosses
-            )
+            found, notice = make_embedder(embedding, environ=around.environ, host_callable=around.embed, loop=loop)
             embedder = Shared(key, found, lambda held: held.close() if held else None, notice)
         undo.pop_all()
-    return Parts(store, indexes, embedder, chat, glosses)
+    return Parts(store, indexes, embedder, chat)

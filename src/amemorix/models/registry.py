@@ -11,7 +11,6 @@ from ..config.model import Chat, Embedding
 from ..errors import ChatUnavailable
 from ..ports import ChatModel, Embedder
 from .api_key import key_of
-from .glosses.table import GlossTable
 from .host.chat import ChatFunction, HostTalker
 from .host.embedder import EmbedFunction
 from .host.environment import EmbedderContext
@@ -46,7 +45,6 @@ def make_embedder(
     environ: Mapping[str, str],
     host_callable: EmbedFunction | None = None,
     loop: asyncio.AbstractEventLoop | None = None,
-    glosses: GlossTable | None = None,
 ) -> tuple[Embedder | None, str]:
     """The embedder and a notice for people: one sentence or two, empty if all is as asked.
 
@@ -56,7 +54,7 @@ def make_embedder(
     settings = provider_chosen(settings, host_callable)
     module, _, factory = PROVIDERS[settings.provider].partition(":")
     create = getattr(import_module(module), factory)
-    return create(settings, EmbedderContext(environ, host_callable, loop, glosses))
+    return create(settings, EmbedderContext(environ, host_callable, loop))
 
 
 def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:

@@ -26,7 +26,7 @@ LEAST_SCORE = 0.9
 """Share of the best score from which a candidate is about as relevant as the best one."""
 LEAST_MATCH, LEAST_MATCH_SHARE = 0.5, 0.8
 """How well words or meaning must match: at least, and as a share of the best candidate's match."""
-MATCHES = ("coverage", "dense", "tokens", "words")
+MATCHES = ("coverage", "dense", "tokens")
 """Signals of which one is enough to say that a candidate matches."""
 NO_LESS = ("person", "time", "chronology")
 """What the best candidate meets, its rivals must meet too."""

@@ -86,7 +86,7 @@ class DualPathRetriever:
         results = LaneResults(_allowed(db, plan), change_log.bounds(db)[1])
         run, allow, limit = partial(results.run, db, plan), results.allow, plan.settings.candidates
         if plan.settings.sparse.enabled:
-            results.sparse = run("sparse", lambda: sparse_lane(db, indexes, plan, allow), results.sparse)
+            results.sparse = run("sparse", lambda: sparse_lane(indexes, plan, allow), results.sparse)
         results.graph = run("graph", lambda: graph_lane(db, indexes.graph, self._names, plan), results.graph)
         person = run("person", lambda: person_lane(db, plan), NOBODY)
         time = run("time", lambda: time_lane(db, plan), NOBODY)

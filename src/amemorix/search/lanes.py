@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..indexes.graph.store import GraphStore
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
-from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name, query_terms, term_hashes
+from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
@@ -87,38 +87,10 @@ def no_vectors() -> DenseScores:
     return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
 
 
-def sparse_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
-    """BM25 of paragraph, window and session; where that is a scan of a chat, by the words of the other language too.
-
-    Each document counts by the query that finds it better, of which the translation covers no larger a share than the
-    share of the query's words that it has.
-    """
-
-    def search(hashes: NDArray[np.uint32]) -> SparseScores:
-        limit = plan.settings.candidates
-        return indexes.sparse.search(hashes, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
-
-    own = search(plan.query.hashes)
-    if not own.complete or plan.glosses is None:
-        return own
-    translation, share = "", np.float32(0)
-    if plan.query.cjk:
-        translation, share = plan.glosses.english(plan.query.bare), np.float32(1)
-    elif paragraph_rows.any_cjk(db, plan.scopes):
-        translation = plan.glosses.chinese(plan.query.terms)
-        share = np.float32(len(translation.split()) / max(len(plan.query.terms), 1))
-    hashes = np.unique(term_hashes(query_terms(translation)))
-    other = search(hashes) if len(hashes) else own
-    if other is own or not np.array_equal(own.ids, other.ids):
-        return own
-    return replace(
-        own,
-        paragraph=np.maximum(own.paragraph, other.paragraph),
-        window=np.maximum(own.window, other.window),
-        session=np.maximum(own.session, other.session),
-        coverage=np.maximum(own.coverage, share * other.coverage),
-        window_coverage=np.maximum(own.window_coverage, share * other.window_coverage),
-    )
+def sparse_lane(indexes: SearchIndexes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
+    """BM25 of paragraph, window and session."""
+    limit = plan.settings.candidates
+    return indexes.sparse.search(plan.query.hashes, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
 
 
 def dense_lane(

@@ -16,7 +16,6 @@ from ..indexes.name_directory import NameDirectory
 from ..language.normalise import STOP_WORDS, TIME, fold, is_mostly_cjk, query_terms, term_hashes
 from ..language.times import Span, asks_when, find_span
 from ..lazy_regex import lazy_regex
-from ..models.glosses.table import GlossTable
 from ..ports import Encoded
 from .language.answer_type import wanted_answer
 from .language.dialogue import read_dialogue
@@ -113,8 +112,6 @@ class SearchPlan:
     min_score: float = 0.0
     half_life: float = math.inf
     """Seconds after which half of a paragraph is left."""
-    glosses: GlossTable | None = None
-    """Vectors of Chinese words, None if there are none or the model does not need them."""
     as_of: float | None = None
     """Only what the memory held at that time, and what had happened by then."""
     zone: tzinfo = UTC

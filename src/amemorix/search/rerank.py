@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..indexes.sparse.levels import SparseScores
 from ..indexes.vectors.codec import SMALL_PRODUCT
-from ..models.glosses.table import GlossTable
 from ..ports import CODE_SCALE, Encoded
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
@@ -21,14 +19,14 @@ from .fusion import Fused, weighted
 from .lanes import HUB, RELATIONS, Floats, Ids, ended
 from .query import SearchPlan
 
-__all__ = ["best_matches", "gloss_similarity", "linked", "rerank", "token_vectors"]
+__all__ = ["best_matches", "linked", "rerank", "token_vectors"]
 
 BEFORE, AFTER = 0.8, 0.7
 """What a match in the paragraph before or after counts, of one in the paragraph itself."""
 STRIDE = 64
 """Candidates looked at between two looks at the clock."""
-HEAD_SIGNALS = ("tokens", "token_window", "words")
-"""Signals that only the head of a ranking has."""
+HEAD_SIGNALS = {"tokens": "paragraph", "token_window": "window"}
+"""Signals that only the head of a ranking has, with the one that stands in where a paragraph has no vectors yet."""
 LOWEST_MATCH = 0.4
 """A cosine of words that means nothing: where everything is above it, everything matches."""
 LEAST_RANGE = 0.3
@@ -61,22 +59,15 @@ def rerank(
     They are ordered by what the words of the query find in them; a word may find its partner in the paragraph before or
     after. The rest keeps its order below them. `tokens` are token vectors that have been read already.
     """
-    settings, query = plan.settings.rerank, plan.query
-    encoded = plan.encoded if plan.encoded is not None and plan.encoded.tokens.size else None
-    glosses = plan.glosses if plan.glosses is not None and len(plan.glosses.content(query.text)) else None
-    if not settings.enabled or not len(fused.ids) or not (encoded or glosses):
+    settings, query = plan.settings.rerank, plan.encoded
+    if not settings.enabled or not len(fused.ids) or query is None or not query.tokens.size:
         return fused, False
     until = time.perf_counter() + settings.budget_ms / 1000
     head = fused.ids[: settings.depth]
     done: list[dict[str, Floats]] = []
     while STRIDE * len(done) < len(head) and (not done or time.perf_counter() < until):
-        part, found = head[STRIDE * len(done) :][:STRIDE], dict[str, Floats]()
-        if encoded is not None:
-            found |= _by_tokens(db, plan.generation, tokens, encoded, part, sparse)
-        if glosses is not None:
-            texts = paragraph_rows.contents(db, part.tolist())
-            found |= gloss_similarity(glosses, query.text, [texts.get(id_, "") for id_ in part.tolist()])
-        done.append(found)
+        part = head[STRIDE * len(done) :][:STRIDE]
+        done.append(_by_tokens(db, plan.generation, tokens, query, part, sparse))
     values = {name: np.concatenate([part[name] for part in done]) for name in done[0]}
     return _reordered(fused, plan, values), STRIDE * len(done) < len(head)
 
@@ -99,34 +90,6 @@ def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes
         starts = (np.cumsum(lengths) - lengths)[some]
         matches[some] = np.maximum.reduceat(np.concatenate(words), starts, axis=0) / CODE_SCALE**2
     return np.clip(matches, 0.0, 1.0)
-
-
-def gloss_similarity(glosses: GlossTable, query: str, texts: Sequence[str]) -> dict[str, Floats]:
-    """How near each text is to the query, which has at least one Chinese word with a vector, by the vectors of words.
-
-    Each value is a cosine per text, NaN for one without Chinese words. `word_mean`: of the two weighted means.
-    `word_found`: weighted mean over the query's words of the nearest word in the text; `word_told`: the other way round.
-    """
-    asked, words = glosses.content(query), [glosses.content(text) for text in texts]
-    lengths = np.array([len(ids) for ids in words])
-    some = np.flatnonzero(lengths)
-    mean, found, told = (np.full(len(texts), np.nan, np.float32) for _ in range(3))
-    if len(some):
-        flat = np.concatenate(words)
-        starts = (np.cumsum(lengths) - lengths)[some]
-        weights, vectors = glosses.weights[flat], _unit(glosses, flat)
-        near = _unit(glosses, asked) @ vectors.T
-        mine = glosses.weights[asked] / glosses.weights[asked].sum()
-        found[some] = mine @ np.maximum.reduceat(near, starts, axis=1)
-        total = np.add.reduceat(weights, starts)
-        told[some] = np.add.reduceat(near.max(axis=0) * weights, starts) / total
-        sums = np.add.reduceat(vectors * weights[:, None], starts)
-        mean[some] = sums @ glosses.mean(asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
-    return {"word_mean": mean, "word_found": found, "word_told": told}
-
-
-def _unit(glosses: GlossTable, ids: NDArray[np.int32]) -> Floats:
-    return glosses.vectors[ids].astype(np.float32) / np.float32(CODE_SCALE)
 
 
 def _by_tokens(
@@ -171,20 +134,13 @@ def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> F
 
     As it was if the head has none of those signals.
     """
-    count = len(next(iter(found.values())))
-    if all(np.isnan(values).all() for values in found.values()):
+    matched = np.column_stack([found[name] for name in HEAD_SIGNALS])
+    if np.isnan(matched).all():
         return fused
-    none, signals = np.zeros(count, np.float32), fused.signals
-    seen = [
-        _stretched(found[name], signals[instead][:count]) if name in found else none
-        for name, instead in (("tokens", "paragraph"), ("token_window", "window"))
-    ]
-    words = [_stretched(values, seen[0]) for name, values in found.items() if name.startswith("word_")]
-    seen.append(np.stack(words).mean(axis=0) if words else none)
+    count, signals = len(matched), fused.signals
+    seen = [_stretched(found[name], signals[instead][:count]) for name, instead in HEAD_SIGNALS.items()]
     values = np.column_stack([fused.values[:count], *seen])
-    head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values)
-    if "tokens" in found:
-        head = replace(head, matched=np.column_stack([found["tokens"], found["token_window"]]))
+    head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values, matched=matched)
     head, rest = weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None))
     if not len(rest.ids):
         return head

@@ -19,7 +19,6 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
 from ..language.times import Span, read_bound, read_instant
-from ..models.glosses.table import GlossTable
 from ..store.access import Access, Caller, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -60,7 +59,6 @@ class SearchService:
         clock: Clock,
         zones: TimeZones,
         right_of_way: RightOfWay,
-        glosses: GlossTable | None = None,
         hidden: Sequence[int] = (),
     ) -> None:
         """Each search takes `right_of_way`; `hidden` are paragraphs to search as if they were not stored."""
@@ -71,7 +69,6 @@ class SearchService:
         self._clock = clock
         self._zones = zones
         self._right_of_way = right_of_way
-        self._glosses = glosses
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._access = Access(store.names, config)
         self._retriever = DualPathRetriever(store.names)
@@ -198,7 +195,6 @@ class SearchService:
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
             sources=tuple(source_rows.named(db, source, None)) if source else None,
             min_score=request.min_score,
-            glosses=self._glosses,
             as_of=as_of,
             zone=zone,
             half_life=self._config.lifecycle.paragraph_half_life_days * DAY,

@@ -13,7 +13,6 @@ from ..errors import ModelUnavailable
 from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane
-from ..models.glosses.table import GlossTable
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.access import TimeZones
@@ -50,7 +49,6 @@ class Evaluator:
         dense: DenseLane,
         clock: Clock,
         zones: TimeZones,
-        glosses: GlossTable | None,
     ) -> None:
         self._store = store
         self._config = config
@@ -58,7 +56,6 @@ class Evaluator:
         self._callers = dense
         self._clock = clock
         self._zones = zones
-        self._glosses = glosses
         self._dense = DenseLane(1)
 
     def close(self) -> None:
@@ -101,7 +98,7 @@ class Evaluator:
         config = with_profile(self._config, {**profile, **UNHURRIED})
         return SearchService(
             self._store, config=config, indexes=self._indexes, dense=self._dense, clock=self._clock, zones=self._zones,
-            right_of_way=RightOfWay(), glosses=self._glosses, hidden=hidden,
+            right_of_way=RightOfWay(), hidden=hidden,
         )  # fmt: skip
 
     async def _asked(self, service: SearchService, query: QueryRow, k: int) -> Outcome:

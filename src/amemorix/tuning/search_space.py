@@ -23,7 +23,7 @@ LEAST, MOST = 0.34, 3.0
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("paragraph", "window", "session", "coverage"),
     "meaning": ("dense", "topic"),
-    "tokens": ("tokens", "token_window", "words"),
+    "tokens": ("tokens", "token_window"),
     "people": ("person", "graph", "linked"),
     "time": ("time", "when", "chronology"),
     "talk": ("reply", "answer", "question"),

@@ -15,7 +15,7 @@ from amemorix.errors import InvalidConfig
 from amemorix.testing import memory_host, scratch_config
 from pace import until
 
-QUIET = {"embedding": {"provider": "none", "glosses": False}}
+QUIET = {"embedding": {"provider": "none"}}
 
 
 def turn(number: int, chat: str = "open") -> dict[str, Any]:

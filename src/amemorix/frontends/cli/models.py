@@ -10,13 +10,9 @@ from rich.progress import TaskID
 from rich.text import Text
 
 from ...errors import InvalidRequest, ModelUnavailable
-from ...models.glosses.build import LICENCE, install_glosses, verify_glosses
-from ...models.glosses.table import NAME as GLOSSES
-from ...models.glosses.table import GlossManifest, installed_glosses
-from ...models.local.catalog import DEFAULT_MODEL, MODELS, READS_ALL, known_model
-from ...models.local.embedder import LocalEmbedder
+from ...models.local.catalog import DEFAULT_MODEL, MODELS, known_model
 from ...models.local.install import install, installed, model_folder, verify
-from .terminal import FriendlyGroup, columns, out, progress_bars, remark, say
+from .terminal import FriendlyGroup, columns, out, progress_bars, say
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Install and check local embedding models.")
 ModelName = Annotated[str, typer.Argument(metavar="[MODEL]", help="The default model when not given.")]
@@ -32,10 +28,7 @@ def install_(
         ),
     ] = "auto",
 ) -> None:
-    """Fetch a model once, check it and convert it; for one that reads no Chinese, build the Chinese word table with it.
-
-    No network is needed afterwards.
-    """
+    """Fetch a model once, check it and convert it; no network is needed afterwards."""
     with progress_bars() as bars:
         shown: dict[str, TaskID] = {}
 
@@ -47,17 +40,9 @@ def install_(
         def tell(text: str) -> None:
             bars.console.print(Text(text, style="dim"), soft_wrap=True)
 
-        folder = install(known_model(model), _source(origin), progress=tell, transfer=transfer)
-    known = known_model(model)
+        known = known_model(model)
+        folder = install(known, _source(origin), progress=tell, transfer=transfer)
     say(f"{known.name} is ready in {folder}.", "green")
-    if READS_ALL in known.languages:
-        return
-    embedder = LocalEmbedder(folder)
-    try:
-        table = install_glosses(embedder.embed, progress=remark)
-    finally:
-        embedder.close()
-    say(f"{GLOSSES} is ready in {table}.", "green")
 
 
 @app.command("list")
@@ -66,34 +51,24 @@ def list_() -> None:
     table = columns("model", "dimensions", "languages", "licence", "installed in")
     for model in MODELS.values():
         languages = ", ".join(model.languages)
-        table.add_row(model.name, str(model.dimension), languages, model.licence, _place(installed(model)))
-    glosses = installed_glosses()
-    manifest = GlossManifest.read(glosses) if glosses else None
-    table.add_row(GLOSSES, str(manifest.dimension) if manifest else "", "zh", LICENCE, _place(glosses))
+        place = str(installed(model) or "not installed")
+        table.add_row(model.name, str(model.dimension), languages, model.licence, place)
     out().print(table)
 
 
 @app.command("verify")
 def verify_(
-    model: Annotated[
-        str, typer.Argument(metavar="[MODEL]", help=f"A model or {GLOSSES}; all that is installed when not given.")
-    ] = "",
+    model: Annotated[str, typer.Argument(metavar="[MODEL]", help="All that is installed when not given.")] = "",
 ) -> None:
     """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
     wanted = [model] if model else [name for name, one in MODELS.items() if installed(one)] or [DEFAULT_MODEL.name]
-    for known in [known_model(name) for name in wanted if name != GLOSSES]:
+    for known in map(known_model, wanted):
         try:
             folder = verify(known)
         except ModelUnavailable as exc:
             where = str(model_folder(known))
             raise ModelUnavailable(str(exc) if where in str(exc) else f"{exc} (in {where})") from exc
         say(f"{known.name} in {folder} is intact.", "green")
-    if model == GLOSSES or (not model and installed_glosses()):
-        say(f"{GLOSSES} in {verify_glosses()} is intact.", "green")
-
-
-def _place(folder: Path | None) -> str:
-    return str(folder) if folder else "not installed"
 
 
 def _source(given: str) -> Literal["auto", "package", "hub"] | Path:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..glosses.table import GlossTable
     from .embedder import EmbedFunction
 
 __all__ = ["EmbedderContext"]
@@ -16,10 +15,8 @@ __all__ = ["EmbedderContext"]
 
 @dataclass(frozen=True, slots=True)
 class EmbedderContext:
-    """Environment variables, the table of Chinese glosses if there is one, and what the host handed over: an embedding
-    function and its event loop."""
+    """Environment variables, and what the host handed over: an embedding function and its event loop."""
 
     environ: Mapping[str, str] = field(default_factory=dict)
     host_callable: EmbedFunction | None = None
     loop: asyncio.AbstractEventLoop | None = None
-    glosses: GlossTable | None = None

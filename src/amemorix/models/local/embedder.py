@@ -14,8 +14,6 @@ from ...errors import ModelUnavailable
 from ...extras import require
 from ...ports import CODE_SCALE, Embedder, EmbedderInfo, Encoded
 from ..cache import cache_dir
-from ..glosses.table import NAME as GLOSSES
-from ..glosses.table import GlossTable, installed_glosses
 from ..host.environment import EmbedderContext
 from ..inputs import encodable
 from ..vectors import unit_vectors
@@ -71,35 +69,30 @@ class _Encoder(Protocol):
 class LocalEmbedder:
     """Embeds with the model in `folder`; any number of threads may call it at once.
 
-    A model that does not read Chinese is given it word by word in English by way of `glosses`. A forward pass runs on
-    the calling thread alone with `threads=1`, so that it keeps that thread's priority; with more, the runtime adds its
-    own threads. Raises ModelUnavailable if the folder cannot be used.
+    A forward pass runs on the calling thread alone with `threads=1`, so that it keeps that thread's priority; with
+    more, the runtime adds its own threads. Raises ModelUnavailable if the folder cannot be used.
     """
 
-    def __init__(self, folder: Path, *, glosses: GlossTable | None = None, threads: int = 1) -> None:
+    def __init__(self, folder: Path, *, threads: int = 1) -> None:
         manifest = Manifest.read(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         require("local", "The local model", fault=ModelUnavailable)
         try:
-            if READS_ALL in manifest.languages:
-                glosses = None
-                self._encoder: _Encoder = E5(folder, manifest.max_tokens)
-            else:
-                self._encoder = MiniLM(folder, manifest.max_tokens, glosses)
+            encoder = E5 if READS_ALL in manifest.languages else MiniLM
+            self._encoder: _Encoder = encoder(folder, manifest.max_tokens)
             session = open_session(str(folder / GRAPH), threads)
         except Exception as exc:
             # Neither the tokenizer's nor the runtime's errors share a base class but Exception.
             raise ModelUnavailable(f"The model in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc
         self._session: onnxruntime.InferenceSession | None = session
         width = next(output.shape[-1] for output in session.get_outputs() if output.name == self._encoder.states)
-        fingerprint = f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}"
         self._info = EmbedderInfo(
             provider="local",
             model=manifest.model,
-            fingerprint=f"{fingerprint}:{glosses.fingerprint}" if glosses else fingerprint,
+            fingerprint=f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}",
             dimension=manifest.dimension,
-            languages=(*manifest.languages, "zh") if glosses else manifest.languages,
+            languages=manifest.languages,
             token_dimension=self._encoder.token_vectors(np.zeros((1, width), np.float32)).shape[1],
         )
 
@@ -162,7 +155,7 @@ def create(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | No
     if folder is None:
         name = known_model(settings.model_name).name
         raise ModelUnavailable(f"{name} is not installed. Run `amemorix models install`.", model=name)
-    return LocalEmbedder(folder, glosses=context.glosses), ""
+    return LocalEmbedder(folder), ""
 
 
 def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
@@ -170,7 +163,7 @@ def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[
     try:
         folder = find_installed(settings.model_name, cache_dir(context.environ))
         if folder is not None:
-            return LocalEmbedder(folder, glosses=context.glosses), ""
+            return LocalEmbedder(folder), ""
     except ModelUnavailable as exc:
         return None, f"{exc} Searching by words and structure only."
     return (
@@ -184,13 +177,13 @@ def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
     folders = (
         installed(model, cache_dir(environ)) for model in catalog.MODELS.values() if f":{model.name}:" in fingerprint
     )
-    table = installed_glosses(cache_dir(environ)) if f":{GLOSSES}:" in fingerprint else None
     for folder in filter(None, folders):
         try:
-            embedder = LocalEmbedder(folder, glosses=GlossTable.load(table) if table else None)
+            embedder = LocalEmbedder(folder)
         except ModelUnavailable:
             continue
-        if embedder.info.fingerprint == fingerprint:
+        # Up to 0.1.1 a table that read Chinese for a model stood at the end; English has the same vectors without it.
+        if f"{fingerprint}:".startswith(f"{embedder.info.fingerprint}:"):
             return embedder
         embedder.close()
     return None

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...errors import ModelUnavailable
 
-__all__ = ["FORMAT", "MANIFEST", "ConvertedFile", "FolderManifest", "Manifest", "check_sha256", "whole_folder"]
+__all__ = ["FORMAT", "MANIFEST", "ConvertedFile", "Manifest", "check_sha256", "whole_folder"]
 
 MANIFEST = "manifest.json"
 FORMAT = 3
@@ -40,13 +40,16 @@ class ConvertedFile(BaseModel):
         return {path.name: cls.of(path) for path in sorted(folder.iterdir())}
 
 
-class FolderManifest(BaseModel):
-    """Where a folder's content is from, and the files that must be there."""
+class Manifest(BaseModel):
+    """Which model a folder holds, where it is from, and the files that must be there."""
 
     model_config = ConfigDict(frozen=True)
 
     format: int
     source: str
+    model: str
+    weights_sha256: str
+    max_tokens: int
     dimension: int
     licence: str
     languages: tuple[str, ...]
@@ -72,14 +75,6 @@ class FolderManifest(BaseModel):
         """Hash every file; ModelUnavailable names the first that is missing or was changed."""
         for name, file in self.files.items():
             check_sha256(folder / name, file.sha256)
-
-
-class Manifest(FolderManifest):
-    """The manifest of a local model."""
-
-    model: str
-    weights_sha256: str
-    max_tokens: int
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...language.normalise import STOP_WORDS, is_mostly_cjk
-from ..glosses.table import GlossTable
 from .bert_onnx import WORDS, int8_graph, last_hidden, sample
 from .catalog import LocalModel
 
@@ -43,20 +42,19 @@ def convert(weights: Path, graph: Path, model: LocalModel) -> None:
 
 
 class MiniLM:
-    """The tokens of a text and their weights; with `glosses`, Chinese is read word by word in English.
+    """The tokens of a text and their weights.
 
     A weight grows with the logarithm of the token's place in the vocabulary, which is ordered by frequency.
     """
 
     states = "tokens"
 
-    def __init__(self, folder: Path, max_tokens: int, glosses: GlossTable | None) -> None:
+    def __init__(self, folder: Path, max_tokens: int) -> None:
         from tokenizers import Tokenizer
 
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(max_tokens)
         self._tokenizer.no_padding()
-        self._glosses = glosses
         vocabulary = self._tokenizer.get_vocab()
         ranks = np.arange(max(vocabulary.values(), default=0) + 1)
         self.weights: NDArray[np.float32] = np.log(np.maximum(ranks - _COMMONEST, 2)).astype(np.float32)
@@ -65,11 +63,11 @@ class MiniLM:
                 self.weights[token] *= -1
 
     def reads(self, text: str) -> bool:
-        """English and what else is written in words; Chinese if there are glosses, no Japanese and no Korean."""
-        return not is_mostly_cjk(self._rendered(text))
+        """English and what else is written in words; no Chinese, Japanese or Korean."""
+        return not is_mostly_cjk(text)
 
     def cut(self, text: str, *, query: bool) -> list[int]:  # noqa: ARG002
-        return self._tokenizer.encode(self._rendered(text)).ids
+        return self._tokenizer.encode(text).ids
 
     def before(self, *, query: bool) -> int:  # noqa: ARG002
         return 1
@@ -87,6 +85,3 @@ class MiniLM:
 
     def token_vectors(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
         return states
-
-    def _rendered(self, text: str) -> str:
-        return text if self._glosses is None else self._glosses.english(text)

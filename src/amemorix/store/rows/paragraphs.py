@@ -115,13 +115,6 @@ def gate(db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> 
     return Visible.of(db.run("gate", **values).fetchall() if len(ids) else [])
 
 
-def any_cjk(db: Connection, scopes: Scopes) -> bool:
-    """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
-    if scopes is None:
-        return bool(db.run("any_cjk").fetchone()[0])
-    return bool(db.run("any_cjk_in", scopes=array(scopes)).fetchone()[0])
-
-
 def newest_texts(db: Connection, scopes: Scopes, now: float, limit: int) -> list[str]:
     """What was stored last and may be seen."""
     if scopes is None:

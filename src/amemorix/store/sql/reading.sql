@@ -8,15 +8,6 @@ where p.id in (select value from json_each(:ids))
   and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)));
 
--- name: any_cjk
-select exists (select 1 from paragraphs indexed by paragraphs_in_cjk where flags & 16);
-
--- name: any_cjk_in
-select exists (
-    select 1 from paragraphs indexed by paragraphs_in_cjk
-    where flags & 16 and scope in (select value from json_each(:scopes))
-);
-
 -- name: questions_among
 select id from paragraphs where id in (select value from json_each(:ids)) and flags & 1;
 
