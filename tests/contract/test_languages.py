@@ -25,7 +25,7 @@ TEXTS = {
     "deploy": "我们明天用Docker部署FastAPI服务到prod环境",
     "emoji": "今天生日蛋糕 🎂 超好吃",
     "family": "👩‍👩‍👧 went to the zoo together",
-    "wide": "订单号是ＡＢＣ－１２３４，密码是Ｈｅｌｌｏ",
+    "wide": "订单号是ＡＢＣ－１２３４，密码是Ｗａｌｒｕｓ",
     "french": "Le café près de l'hôtel était très calme",
     "japanese": "さくらが咲きました、カメラを持って行こう",
     "korean": "내일 부산에서 회의가 있습니다",

@@ -118,8 +118,8 @@ async def test_what_is_written_for_a_chat_that_is_null_is_not_told_to_everybody(
     note = {"external_id": "n", "source_type": "note", "text": "secret"}
     for nobody in ({"chat_id": None}, {"user_id": None}, {"chat_id": "", "group_id": None}):
         await refused(host, "ingest_text", {**note, **nobody}, next(k for k, v in nobody.items() if v is None))
-    await told(host, "hello", chat_id="c", group_id=None, user_id=None)
-    assert await contents(host, "hello", chat_id="c") == ["hello"]
+    await told(host, "the kettle", chat_id="c", group_id=None, user_id=None)
+    assert await contents(host, "the kettle", chat_id="c") == ["the kettle"]
 
 
 async def test_a_read_of_everything_says_so(secret: AMemorixHostService) -> None:
@@ -152,12 +152,16 @@ async def test_an_empty_chat_beside_a_user_is_told_to_mean_the_private_chat(secr
 
 async def test_a_scope_can_be_required(opened: Open) -> None:
     host = await opened(privacy={"require_scope": "always"})
-    await said(host, "c", ("Ada", "hello"))
+    await said(host, "c", ("Ada", "the kettle"))
     for nobody in ({}, {"chat_id": ""}):
-        assert "scope" in await refused(host, "search_memory", {"query": "hello", **nobody}, "chat_id")
-    assert await contents(host, "hello", scope="all") == await contents(host, "hello", chat_id="c") == ["hello"]
+        assert "scope" in await refused(host, "search_memory", {"query": "the kettle", **nobody}, "chat_id")
+    assert (
+        await contents(host, "the kettle", scope="all")
+        == await contents(host, "the kettle", chat_id="c")
+        == ["the kettle"]
+    )
     await host.update_config({"privacy.require_scope": "never"})
-    assert await contents(host, "hello") == ["hello"]
+    assert await contents(host, "the kettle") == ["the kettle"]
 
 
 async def ask(host: AMemorixHostService, path: str, body: Mapping[str, Any]) -> httpx.Response:

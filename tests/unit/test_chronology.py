@@ -35,6 +35,8 @@ def ranking(scores: Sequence[float], **signals: Sequence[float]) -> Fused:
         cosine=np.full(count, np.nan, np.float32),
         coverage=np.array(columns["coverage"], np.float32),
         bm25=np.zeros(count, np.float32),
+        matched=np.full((count, 2), np.nan, np.float32),
+        confidence=np.full(count, np.nan, np.float32),
     )
 
 

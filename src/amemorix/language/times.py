@@ -13,8 +13,9 @@ from ..lazy_regex import lazy_regex
 from .time_grammar import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
-    "NEVER", "Edge", "Span", "asks_when", "date_words", "find_span", "format_time", "has_time_words", "is_question",
-    "local_zone", "read_bound", "read_event", "read_expiry", "read_instant", "read_time",
+    "NEVER", "Edge", "Span", "asks_something", "asks_when", "date_words",
+    "find_span", "format_time", "has_time_words", "is_question", "local_zone", "read_bound",
+    "read_event", "read_expiry", "read_instant", "read_time",
 ]  # fmt: skip
 
 Edge = Literal["start", "end"]

@@ -24,6 +24,11 @@ WEAK = 0.44
 """A best hit below this is shown, and called weak."""
 SURE = 0.9
 """Of what is listed rather than matched: all that somebody said, all that happened on a day."""
+NAMED, LINKED = 0.5, 0.3
+"""From such a signal of the graph on (an entity that the query names, a relation with a cosine of 0.6) a hit is at least so
+likely."""
+SHARED = 0.1
+"""A smaller share of the query's weighted words is one character, or a word that stands everywhere."""
 ENOUGH = 3
 """Terms of a query beyond which more say nothing."""
 CONSIDERED = 200
@@ -81,7 +86,7 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
 def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     """The candidates with the probability of each that it answers.
 
-    Where none reaches `retrieval.noise.min_confidence`, nothing is left; nor are those below a tenth of it. What is listed rather than matched, because the query names only a person or a time, is sure.
+    Where none reaches `retrieval.noise.min_confidence`, nothing is left. What is listed rather than matched, because the query names only a person or a time, is sure.
     """
     query, noise = plan.query, plan.settings.noise
     fused = fused.top(CONSIDERED)
@@ -93,8 +98,9 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
         return replace(fused, confidence=np.full(len(fused.ids), SURE, np.float32))
     known = bool(np.isfinite(fused.cosine).any())
     values = features(fused, visible, plan)
-    fused = replace(fused, confidence=judge("model" if known else "words").probability(values))
-    if not noise.enabled:
-        return fused
-    least = noise.min_confidence
-    return fused.take(np.flatnonzero(fused.confidence >= (least if fused.confidence.max() < least else least / 10)))
+    linked = np.where(fused.signals["graph"] >= NAMED, LINKED, np.float32(0))
+    confidence = np.maximum(judge("model" if known else "words").probability(values), linked)
+    if not known:  # words are all there is, and it shares none
+        confidence[(fused.coverage < SHARED) & (linked <= 0) & (fused.signals["time"] <= 0)] = 0
+    fused = replace(fused, confidence=confidence)
+    return fused.top(0) if noise.enabled and fused.confidence.max() < noise.min_confidence else fused

@@ -48,6 +48,7 @@ def episode_hits(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | No
             content=row.summary,
             title=row.title,
             score=round(score, 6),
+            confidence=explain.pop("confidence"),
             chat_id=row.chat_id,
             source=row.source,
             person_ids=json.loads(row.participants),
@@ -78,10 +79,13 @@ def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -
         seen_whole = episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
         if seen_whole and (allow is None or np.isin(list(paragraphs), allow).any()):
             scores[id_] = OWN_ALONE * own[id_][0]
+    likely_to_answer = dict(zip(fused.ids.tolist(), fused.confidence.tolist(), strict=True))
     reasons: Reasons = {}
     for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit], 1):
         paragraphs = [f"p{paragraph}" for _, paragraph in answering.get(id_, [])[:3]]
         why: dict[str, Any] = {"lanes": {"episode": {"rank": rank}}, "paragraphs": paragraphs}
+        sure = max((likely_to_answer[paragraph] for _, paragraph in answering.get(id_, [])), default=scores[id_])
+        why["confidence"] = round(sure, 4)
         if id_ in own:
             why |= {"own_words": round(own[id_][0], 3), "matched_terms": own[id_][1]}
         reasons[id_] = scores[id_], why

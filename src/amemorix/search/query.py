@@ -28,15 +28,19 @@ _ASKING = lazy_regex(
     "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
 )
 """Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
-_SMALL_TALK = lazy_regex(
-    r"(?:(?:hi|hello|hey|hiya|yo|howdy|thanks?|thank you|thx|ty|cheers|ok|okay|k|sure|fine|cool|nice|great|lol|haha(?:ha)*|hehe|bye|goodbye|see you|"
-    r"good (?:morning|evening|night|afternoon)|morning|night|got it|well done|sorry|please|yes|no|yep|nope|really|wow|so much|very much|all|everybody|everyone|there|are you there|you there|"
-    r"no problem|thumbs up|oh|i see|happy new year|merry christmas|"
-    r"你好[呀啊吗]?|您好|哈[喽啰罗]|嗨|喂|在[吗么]|在不在|谢谢[你您]?[啊啦了]?|多谢|感谢|好[的滴哒嘞啊吧呀]?|行[吧啊]?|嗯+|哦+|噢|喔|哈{2,}|呵呵|嘻嘻|嘿嘿|笑死|早[啊安上好]*|午安|晚上好|晚安[啦]?|"
-    r"拜拜|再见|收到|辛苦了|没问题|对不起|抱歉|真的[吗]?|那好吧|新年快乐|生日快乐|我回来了|给你点个?赞|无聊|"
-    r"こんにちは|おはよう(?:ございます)?|こんばんは|ありがとう(?:ございます)?|안녕(?:하세요)?|감사합니다|고마워(?:요)?|hola|gracias|buenos dias|привет|спасибо|danke|hallo|merci|bonjour|salut)"
-    r"|[\W\d_])+"
+_LETTERS = lazy_regex(r"[^\W\d_]+")
+_TALK = frozenset(
+    """hi hello hey hiya yo howdy thanks thank you thx ty cheers okay ok k sure fine cool nice great lol haha hahaha hahahaha hehe
+    bye goodbye good morning evening night afternoon got it well done sorry please yes no yep nope really wow so much very
+    all everybody everyone there are no problem thumbs up oh i see happy merry new year christmas then hola gracias buenos
+    dias привет спасибо danke hallo merci bonjour salut""".split()
 )
+_CJK_TALK = lazy_regex(
+    "(?:你好[呀啊吗]?|您好|哈[喽啰罗]|嗨|喂|在[吗么]|在不在|谢谢[你您]?[啊啦了]?|多谢|感谢|[嗯哦噢喔]+|哈{2,}|呵呵|嘻嘻|嘿嘿|笑死|早[啊安]|早上好|早|午安|晚上好|"
+    "晚安啦?|拜拜|再见|收到|辛苦了|没问题|对不起|抱歉|真的吗?|那?好[的滴哒嘞啊吧呀]?|行[吧啊]?|新年快乐|生日快乐|我回来了|给你点个?赞|无聊|"
+    "こんにちは|おはよう(?:ございます)?|こんばんは|ありがとう(?:ございます)?|안녕(?:하세요)?|감사합니다|고마워요?)++"
+)
+"""Greetings, thanks and signs of life, from which nothing is asked."""
 _ORDERING = lazy_regex(
     r"\b(?:first|earliest|latest|last|lately|recently|currently|now)\b|第一次|最早|最初|最近一次|最后一次|上次|最近|现在|目前",
     re.IGNORECASE,
@@ -150,7 +154,7 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         spans=tuple(span for _, span in times),
         days=tuple(span for said, span in times if span.end - span.start <= A_DAY and not _DATED.search(said)),
         ordering=read_ordering(text, persons=named.names),
-        small_talk=_SMALL_TALK.fullmatch(folded.strip()) is not None,
+        small_talk=bool(said := _LETTERS.findall(folded)) and all(w in _TALK or _CJK_TALK.fullmatch(w) for w in said),
         keywords=not joined and (len(words) > 1 or folded.isascii()),
         only_time=bool(times) and not named.persons and not query_terms(_HAPPENING.sub(" ", rest)),
     )

@@ -118,7 +118,9 @@ def gate(db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> 
 def newest_texts(db: Connection, scopes: Scopes, now: float, limit: int) -> list[str]:
     """What was stored last and may be seen."""
     if scopes is None:
-        return [row[0] for row in db.run("newest_texts_everywhere", now=now, limit=limit)]
+        return [
+            row[0] for row in db.run("newest_texts_everywhere", after=highest(db) - 2 * limit, now=now, limit=limit)
+        ]
     return [row[0] for row in db.run("newest_texts", scopes=array(scopes), now=now, limit=limit)]
 
 

@@ -94,7 +94,7 @@ order by p.id desc limit :limit;
 
 -- name: newest_texts_everywhere
 select p.content from paragraphs p
-where p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+where p.id > :after and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by p.id desc limit :limit;
 
 -- name: evidence_of_entities
