@@ -106,11 +106,11 @@ class ContextBuilder:
     async def context(self, request: GetContext) -> Context:
         """The context of the messages. Persons and facts are read while the search runs."""
         caller, asked = Caller.of(request), query_of(request.query, request.messages)
-        if not await self._store.read(lambda db: self._access.serves(db, caller)):
-            return Context(filtered=True)
         known, found = await asyncio.gather(
             self._store.read(lambda db: self._known(db, request, caller, asked)), self._found(request, asked)
         )
+        if known is None:
+            return Context(filtered=True)
         said = " ".join([request.query, *(message.text for message in request.messages)])
         if not any(map(str.isalnum, said)):
             said = " ".join([*(item.statement for one in known.profiles for item in one.items), said])
@@ -131,7 +131,10 @@ class ContextBuilder:
         scope = request.model_dump(include={"chat_id", "group_id", "user_id", "include_private", "respect_filter"})
         return await self._searches.search(self._searches.request(query=asked, limit=request.limit, **scope))
 
-    def _known(self, db: Connection, request: GetContext, caller: Caller, asked: str) -> _Known:
+    def _known(self, db: Connection, request: GetContext, caller: Caller, asked: str) -> _Known | None:
+        """None if the chat filter refuses the call."""
+        if not self._access.serves(db, caller):
+            return None
         scopes = self._access.scopes(db, caller)
         profiles: dict[str, Profile] = {}
         warnings: list[str] = []
