@@ -15,7 +15,7 @@ from ..facts.query import Asked, FactItem, FactReader, Moment
 from ..ids import paragraph_key, row_number
 from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import find_span, format_time
+from ..language.times import Span, find_span, format_time
 from ..lazy_regex import lazy_regex
 from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, score, worded
 from ..profiles.query import Profile, ProfileReader
@@ -36,7 +36,7 @@ PERSONS, FACTS = 8, 10
 """Most persons and facts that are told of."""
 TURNS, MOST_ASKED = 3, 1_000
 """Of the users' turns the last make the query, so many and so many characters."""
-FIRST = ("allergies", "identity")
+FIRST = frozenset(("allergies", "identity"))
 FIRST_OF_EACH = 4
 """Statements of who a person is, and of allergies, that go before everything else."""
 LONGEST = 400
@@ -45,9 +45,8 @@ WORDING = 4
 """Tokens that a sentence has beyond the value of the fact that it states: `I live in`, 我家的猫叫."""
 OPEN_FOR = 90 * 86_400.0
 """How long a plan that names no day stays open."""
-_TOKENS = lazy_regex(
-    r"(?P<one>[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af])|[^\s\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af]+"
-)
+_WIDE = r"\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
+_TOKENS = lazy_regex(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 _TITLES: dict[Section, tuple[str, str]] = {
     "persons": ("## Who is here", "## 在场的人"),
     "facts": ("## True now", "## 目前的情况"),
@@ -58,7 +57,7 @@ _TITLES: dict[Section, tuple[str, str]] = {
 
 def estimated_tokens(text: str) -> int:
     """Tokens of a text without a tokenizer: 1 a Chinese, Japanese or Korean character, ceil(length / 4) any other word."""
-    return sum(1 if found["one"] else ceil(len(found[0]) / 4) for found in _TOKENS.finditer(text))
+    return sum(ceil(len(found) / 4) for found in _TOKENS.findall(text))
 
 
 def query_of(query: str, messages: Sequence[ContextMessage]) -> str:
@@ -187,21 +186,14 @@ class _Writer:
         for person, profile in enumerate(profiles):
             name = profile.known.name or profile.known.person_id
             if profile.override is not None:
-                written = [" ".join(line.split()) for line in profile.override.text.splitlines() if line.strip()]
-                for n, text in enumerate(written):
-                    line = ContextLine(id="", section="persons", text=self._named(name, text), speaker=name)
+                for n, text in enumerate(filter(None, map(_one_line, profile.override.text.splitlines()))):
+                    line = ContextLine(id="", section="persons", text=self._labelled(name, text), speaker=name)
                     yield _Candidate(line, _folded(text), (0, n, person), (person, n))
                 continue
             newest = max((item.at for item in profile.items), default=0.0)
             told = [item for item in profile.items if not any(_tells(fact, item) for _, fact in facts)]
-            ranked = sorted(
-                told,
-                key=lambda item: (
-                    FIRST.index(item.section) if item.section in FIRST else len(FIRST),
-                    -score(item, newest),
-                ),
-            )
-            for n, item in enumerate(ranked):
+            told.sort(key=lambda item: (item.section not in FIRST, item.section != "allergies", -score(item, newest)))
+            for n, item in enumerate(told):
                 if item.section == "plans":
                     if self._is_open(item):
                         yield self._candidate("plans", name, item, (2, n, person), (item.at,))
@@ -217,19 +209,18 @@ class _Writer:
             item = fact_item(fact, chinese=self.chinese)
             if item.section == "plans" and not self._is_open(item):
                 continue
-            rank = (0, n) if item.section in FIRST else (1, -fact.confidence, n)
-            section = "plans" if item.section == "plans" else "facts"
-            yield self._candidate(
-                section, known.person or known.entity, item, rank, (item.at if section == "plans" else n,)
-            )
+            rank, name = (0, n) if item.section in FIRST else (1, -fact.confidence, n), known.person or known.entity
+            if item.section == "plans":
+                yield self._candidate("plans", name, item, rank, (item.at,))
+            else:
+                yield self._candidate("facts", name, item, rank, (n,))
 
     def memories(self, hits: Sequence[Hit]) -> Iterator[_Candidate]:
         """What was said, in that order; the likeliest counts most."""
         for n, hit in enumerate(hits):
-            words = _stretch(" ".join(hit.content.split()), hit.explain.get("matched_terms", ()))
+            words = _one_line(hit.content, hit.explain.get("matched_terms", ()))
             when = "" if hit.time.start is None else self._day(hit.time.start)
-            who = " ".join(part for part in (when, hit.speaker) if part)
-            text = f"{who}{'：' if self.chinese else ': '}{words}" if who else words
+            text = self._labelled(f"{when} {_one_line(hit.speaker)}".strip(), words)
             line = ContextLine(
                 id=hit.id, section="memories", text=text, time=hit.time.start, speaker=hit.speaker,
                 confidence=hit.confidence, evidence=[hit.id],
@@ -240,45 +231,38 @@ class _Writer:
     def _candidate(
         self, section: Section, name: str, item: ProfileItem, rank: tuple[float, ...], place: tuple[float, ...]
     ) -> _Candidate:
-        words, colon = worded(item, self.chinese), "：" if self.chinese else ": "
-        is_labelled = section == "plans" or item.section == "notes" or (item.basis == "fact" and colon in words)
-        text = words if is_labelled else f"{HEADINGS[item.section][self.chinese]}{colon}{words}"
-        spans = (
-            [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)] if section == "plans" else []
-        )
-        days = "–".join(dict.fromkeys(self._day(at) for span in spans[:1] for at in (span.start, span.end)))
-        said = self._day(item.at)
+        words, said = _one_line(worded(item, self.chinese)), self._day(item.at)
+        is_labelled = item.basis == "fact" and ("：" if self.chinese else ": ") in words
+        if not is_labelled and item.section not in ("plans", "notes"):
+            words = self._labelled(HEADINGS[item.section][self.chinese], words)
+        days = [self._day(at) for span in self._spans(item)[:1] for at in (span.start, span.end)]
         if section == "facts":
-            dated = f"{said} 起" if self.chinese else f"since {said}"
-        elif days:
-            dated = f"{said} 说，指 {days}" if self.chinese else f"said {said}, for {days}"
-        else:
-            dated = said
-        text = self._named(name, f"{text}（{dated}）" if self.chinese else f"{text} ({dated})")
+            said = f"{said} 起" if self.chinese else f"since {said}"
+        elif section == "plans" and days:
+            meant = "–".join(dict.fromkeys(days))
+            said = f"{said} 说，指 {meant}" if self.chinese else f"said {said}, for {meant}"
+        text = self._labelled(_one_line(name), f"{words}（{said}）" if self.chinese else f"{words} ({said})")
         evidence = [paragraph_key(row) for row in item.evidence]
         id_ = f"{item.basis[0]}{item.ref}" if item.basis in ("fact", "relation") else next(iter(evidence), "")
         line = ContextLine(
-            id=id_,
-            section=section,
-            text=text,
-            time=item.at,
-            speaker=name,
-            confidence=item.confidence,
+            id=id_, section=section, text=text, time=item.at, speaker=name, confidence=item.confidence,
             evidence=evidence,
-        )
+        )  # fmt: skip
         # the value of a fact alone says too little to be found again in other words
         core = _folded(item.statement if item.basis in ("said", "told") else text)
         return _Candidate(line, core, rank, place)
 
+    def _spans(self, item: ProfileItem) -> list[Span]:
+        return [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)]
+
     def _is_open(self, plan: ProfileItem) -> bool:
-        spans = [span for _, span in find_span(plan.statement, now=plan.at, zone=self.zone)]
-        return self.now <= (max(span.end for span in spans) if spans else plan.at + OPEN_FOR)
+        return self.now <= max((span.end for span in self._spans(plan)), default=plan.at + OPEN_FOR)
 
     def _day(self, at: float) -> str:
         return format_time(at, self.zone)[:10]
 
-    def _named(self, name: str, text: str) -> str:
-        return f"{name}：{text}" if self.chinese else f"{name}: {text}"
+    def _labelled(self, label: str, text: str) -> str:
+        return f"{label}{'：' if self.chinese else ': '}{text}" if label else text
 
 
 def _fact(item: FactItem) -> FactOf:
@@ -299,8 +283,9 @@ def _folded(text: str) -> str:
     return " ".join(fold(text).split()).strip(" .,!?;:。，！？；：～~…")
 
 
-def _stretch(text: str, matched: Iterable[str]) -> str:
-    """The text, of a long one what stands around the first word that matched."""
+def _one_line(text: str, matched: Iterable[str] = ()) -> str:
+    """The text in one line; of a long one what stands around the first word that matched."""
+    text = " ".join(text.split())
     if len(text) <= LONGEST:
         return text
     lowered = text.lower()
@@ -321,7 +306,7 @@ def _without_repeats(candidates: Iterable[_Candidate], messages: Sequence[Contex
     for one in sorted(candidates, key=lambda one: (-len(one.core), one.rank)):
         if not one.core or any(_repeats(one, text) for text in said):
             continue
-        holder = next((n for n, other in enumerate(kept) if one.core in other.core and _is_related(one, other)), None)
+        holder = next((n for n, other in enumerate(kept) if _is_said_by(one, other)), None)
         if holder is None:
             kept.append(one)
         elif one.rank < kept[holder].rank:
@@ -335,10 +320,12 @@ def _repeats(one: _Candidate, message: str) -> bool:
     return at >= 0 and (one.line.section == "memories" or at == 0 or not message[at - 1].isalnum())
 
 
-def _is_related(one: _Candidate, other: _Candidate) -> bool:
+def _is_said_by(one: _Candidate, other: _Candidate) -> bool:
     mine, theirs = one.line, other.line
+    if one.core not in other.core:
+        return False
     same = mine.section == theirs.section and mine.speaker == theirs.speaker
-    return same or not set(mine.evidence).isdisjoint(theirs.evidence)
+    return (same and _repeats(one, other.core)) or not set(mine.evidence).isdisjoint(theirs.evidence)
 
 
 def _filled(candidates: Sequence[_Candidate], budget: int, chinese: bool) -> Context:
