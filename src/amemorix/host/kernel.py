@@ -54,6 +54,7 @@ from ..runtime.stored_checks import (
     WorkCheck,
 )
 from ..runtime_status import RuntimeStatus
+from ..search.context import ContextBuilder
 from ..search.service import SearchService
 from ..store import changes as change_log
 from ..store.access import TimeZones
@@ -132,6 +133,10 @@ class SDKMemoryKernel:
         self.search = SearchService(
             store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones,
             right_of_way=store.right_of_way,
+        )  # fmt: skip
+        self.contexts = ContextBuilder(
+            store, config=config, searches=self.search, profiles=self.profile_reader, indexes=indexes, clock=clock,
+            zones=zones,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)

@@ -56,7 +56,8 @@ class Used(Request):
         min_length=1,
         max_length=200,
         validation_alias=AliasChoices("targets", "ids"),
-        description="Ids of hits: paragraphs, relations or episodes (`p12`, `r12`, `e12`).",
+        description="Ids of hits and of lines of a context: paragraphs, relations, episodes or facts (`p12`, `r12`, `e12`, "
+        "`f12`).",
     )
     chat_id: Name = Field("", description="Only what this chat may see.")
     reason: str = Field("", max_length=2000, description="Kept with the operation.")
@@ -261,9 +262,9 @@ async def freeze(kernel: SDKMemoryKernel, request: Maintenance) -> Maintained:
 @ops.operation("maintain_memory", "used", effect="write")
 async def used(kernel: SDKMemoryKernel, request: Used) -> Maintained:
     """Say which hits were really used: they and the relations behind them fade later, once in a while."""
-    refs, episodes = read_keys(request.targets)
-    scopes = await kernel.targets.scopes(request.chat_id)
-    done = await kernel.lifecycle.used(refs, episodes, scopes, requested_by=request.requested_by, reason=request.reason)
+    refs, episodes, facts = read_keys(request.targets)
+    scopes, by = await kernel.targets.scopes(request.chat_id), {"requested_by": request.requested_by}
+    done = await kernel.lifecycle.used(refs, episodes, scopes, facts=facts, reason=request.reason, **by)
     return _maintained(kernel, "used", done)
 
 

@@ -10,6 +10,7 @@ from ..clock import Clock
 from ..config.model import Lifecycle
 from ..episodes import rows as episode_rows
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..facts import rows as fact_rows
 from ..graph import relation_restore
 from ..search.retention import Action, RetentionRules
 from ..store.metadata_store import MetadataStore
@@ -89,9 +90,10 @@ class LifecycleService:
         return done
 
     async def used(
-        self, refs: Sequence[Ref], episodes: Iterable[int], scopes: Scopes, *, requested_by: str = "", reason: str = ""
-    ) -> Done:
-        """Count real uses of these memories, of the episodes' paragraphs, and of the relations that they support.
+        self, refs: Sequence[Ref], episodes: Iterable[int], scopes: Scopes, *, facts: Iterable[int] = (),
+        requested_by: str = "", reason: str = "",
+    ) -> Done:  # fmt: skip
+        """Count real uses of these memories, of the paragraphs of episodes and facts, and of the relations they support.
 
         Raises NotFound if one of them is not there.
         """
@@ -100,11 +102,12 @@ class LifecycleService:
 
         def unit(db: Connection) -> Done:
             members = episode_rows.members(db, episodes)
-            known = self._every(db, refs, members.values(), scopes)
+            stated = fact_rows.evidence_of(db, facts, now)  # nothing of a fact that a hand gave: no paragraph is used
+            groups = {f"e{id_}": members.get(id_, ()) for id_ in episodes}
+            groups |= {f"f{id_}": [one.paragraph for one in stated[id_] if one.stance == "support"] for id_ in stated}
+            known = self._every(db, refs, groups.values(), scopes)
             missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
-            missing += [
-                f"e{id_}" for id_ in episodes if not any(("paragraph", p) in known for p in members.get(id_, ()))
-            ]
+            missing += [key for key, held in groups.items() if not any(("paragraph", p) in known for p in held)]
             _must_be_there(missing)
             return self._use(db, known, scopes, now, ask)
 
@@ -112,7 +115,7 @@ class LifecycleService:
 
     def note_use(self, keys: Sequence[str]) -> None:
         """Count uses of hits later, in the background; they are no acknowledged write."""
-        refs, episodes = read_keys(keys)
+        refs, episodes, _ = read_keys(keys)
         stretches: list[_Key] = [("episode", id_) for id_ in episodes]
         for key in (*refs, *stretches):
             if len(self._waiting) < MOST_WAITING:

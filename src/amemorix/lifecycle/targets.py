@@ -24,7 +24,7 @@ MOST = 10
 LOOKED_AT = 50
 """Hits of a search among which those are found that hold the text."""
 LARGEST_ROW = 2**63 - 1
-_KEY = lazy_regex(r"([pre])(\d{1,19})", re.ASCII)
+_KEY = lazy_regex(r"([pref])(\d{1,19})", re.ASCII)
 _KINDS: dict[str, MemoryKind] = {"p": "paragraph", "r": "relation"}
 
 
@@ -85,22 +85,23 @@ class MemoryTargets:
         return NotFound(f"target: there is nothing {where} that {target[:80]!r} means.", field="target")
 
 
-def read_keys(keys: Sequence[str]) -> tuple[list[Ref], list[int]]:
-    """(memories, episodes) of the ids of hits. Raises InvalidRequest for what is no such id."""
+def read_keys(keys: Sequence[str]) -> tuple[list[Ref], list[int], list[int]]:
+    """(memories, episodes, facts) of the ids of hits and of lines. Raises InvalidRequest for what is no such id."""
     refs: list[Ref] = []
-    episodes: list[int] = []
+    further: dict[str, list[int]] = {"e": [], "f": []}
     for i, key in enumerate(keys):
         match = _KEY.fullmatch(key.lower())
         row = int(match[2]) if match else LARGEST_ROW + 1
         if match is None or row > LARGEST_ROW:
             raise InvalidRequest(
-                f"targets.{i}: {key[:40]!r} is no id of a hit, such as p12, r12 or e12.", field=f"targets.{i}"
+                f"targets.{i}: {key[:40]!r} is no id of a hit, such as p12, r12, e12 or f12.", field=f"targets.{i}"
             )
-        if match[1] == "e":
-            episodes.append(row)
+        if match[1] in further:
+            further[match[1]].append(row)
         else:
             refs.append((_KINDS[match[1]], row))
-    return list(dict.fromkeys(refs)), list(dict.fromkeys(episodes))
+    episodes, facts = (list(dict.fromkeys(rows)) for rows in further.values())
+    return list(dict.fromkeys(refs)), episodes, facts
 
 
 def _ref(target: str, kind: MemoryKind | None) -> Ref | None:
@@ -108,7 +109,7 @@ def _ref(target: str, kind: MemoryKind | None) -> Ref | None:
     if kind is not None and target.isascii() and target.isdigit():
         target = kind[0] + target
     match = _KEY.fullmatch(target.lower())
-    if match is None or match[1] == "e":
+    if match is None or match[1] not in _KINDS:
         return None
     ref = (_KINDS[match[1]], int(match[2]))
     if ref[1] > LARGEST_ROW or (kind is not None and ref[0] != kind):

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from ..language.normalise import fold, is_mostly_cjk
 
-__all__ = ["SECTIONS", "Basis", "ProfileItem", "dump", "gathered", "load", "render", "score"]
+__all__ = ["HEADINGS", "SECTIONS", "Basis", "ProfileItem", "dump", "gathered", "load", "render", "score", "worded"]
 
 Basis = Literal["said", "told", "fact", "relation", "topic", "model"]
 SECTIONS = ("identity", "allergies", "likes", "dislikes", "relations", "habits", "plans", "notes", "recent")
 FORMAT = 3
 """Changes whenever the rules would read the same texts differently: older snapshots are not built upon then."""
-_HEADINGS = {
+HEADINGS = {
     "identity": ("Who they are", "身份"),
     "allergies": ("Allergies", "过敏"),
     "likes": ("Likes", "喜好"),
@@ -27,6 +27,7 @@ _HEADINGS = {
     "notes": ("Also known", "其他"),
     "recent": ("Lately about", "近期话题"),
 }
+"""Section -> what it is called, in English and Chinese."""
 YEAR = 365 * 86_400.0
 FRESH_SHARE = 0.3
 """How much of an item's score wanes with its age, by 1/e in a year."""
@@ -103,14 +104,15 @@ def render(name: str, items: Sequence[ProfileItem]) -> str:
     chinese = is_mostly_cjk(" ".join(lasting or [item.statement for item in items]))
     lines = [name] if name else []
     for section in SECTIONS:
-        said = [_worded(item, chinese) for item in items if item.section == section]
+        said = [worded(item, chinese) for item in items if item.section == section]
         if said:
-            heading = _HEADINGS[section][chinese]
+            heading = HEADINGS[section][chinese]
             lines.append(f"{heading}：{'；'.join(said)}" if chinese else f"{heading}: {'; '.join(said)}")
     return "\n".join(lines)
 
 
-def _worded(item: ProfileItem, chinese: bool) -> str:
+def worded(item: ProfileItem, chinese: bool) -> str:
+    """The statement as it is shown: what the person said in quotation marks."""
     if item.basis != "said":
         return item.statement
     return f"“{item.statement}”" if chinese else f'"{item.statement}"'

@@ -10,7 +10,7 @@ from typing import Literal
 from ...language.normalise import fold
 from ...lazy_regex import lazy_regex
 
-__all__ = ["Dialogue", "Turn", "read_dialogue"]
+__all__ = ["Dialogue", "Turn", "read_dialogue", "speaker_role"]
 
 _Role = Literal["user", "bot", "other", ""]
 """Whom a label means; `other` is a word for a speaker who is neither, an empty one may be anybody's name."""
@@ -43,7 +43,7 @@ class Dialogue:
         Those of labels that mean the user, if there are any; else those of all that are no bot; else all. Words before
         the first label are the user's.
         """
-        roles = {speaker: _role(speaker) for speaker in self.speakers}
+        roles = {speaker: speaker_role(speaker) for speaker in self.speakers}
         users = [speaker for speaker, role in roles.items() if role == "user"]
         asking = {"", *(users or [speaker for speaker, role in roles.items() if role != "bot"] or self.speakers)}
         return "\n".join(turn.text for turn in self.turns if turn.speaker in asking)
@@ -173,7 +173,7 @@ def _read_label(line: str) -> _Line | None:
     if match is None:
         return None
     speaker = (match["angle"] or match["boxed"] or match["name"]).strip("_ ")
-    role = _role(speaker)
+    role = speaker_role(speaker)
     if not (role or _is_name(speaker)) or not _is_written_as_label(match, role):
         return None
     stamped = match["at"] or match["then"] or (match["aside"] and _STAMP_ONLY.fullmatch(match["aside"]))
@@ -181,7 +181,8 @@ def _read_label(line: str) -> _Line | None:
     return _Line(speaker, match["text"].strip(), role, sure)
 
 
-def _role(speaker: str) -> _Role:
+def speaker_role(speaker: str) -> _Role:
+    """Whom a speaker's label or a role means."""
     word = fold(speaker.removeprefix("@"))
     if _USER.fullmatch(word):
         return "user"

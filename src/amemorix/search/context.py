@@ -1,0 +1,349 @@
+"""From the last turns of a chat to the lines that its next answer should know, within a budget of tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from math import ceil
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import InvalidRequest
+from ..facts.query import Asked, FactItem, FactReader, Moment
+from ..ids import paragraph_key, row_number
+from ..indexes.projections import Indexes
+from ..language.normalise import fold, is_mostly_cjk
+from ..language.times import Span, find_span, format_time
+from ..lazy_regex import lazy_regex
+from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, score, worded
+from ..profiles.query import Profile, ProfileReader
+from ..profiles.rows import FactOf
+from ..profiles.rules import covers, fact_item
+from ..store.access import Access, Caller, TimeZones
+from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
+from ..store.rows import persons as person_rows
+from .context_operations import Context, ContextLine, ContextMessage, GetContext, Section
+from .language.dialogue import speaker_role
+from .operations import Hit, RetrievalResult
+from .service import SearchService
+
+__all__ = ["ContextBuilder", "estimated_tokens", "query_of"]
+
+PERSONS, FACTS = 8, 10
+"""Most persons and facts that are told of."""
+TURNS, MOST_ASKED = 3, 1_000
+"""Of the users' turns the last make the query, so many and so many characters."""
+FIRST = frozenset(("allergies", "identity"))
+FIRST_OF_EACH = 4
+"""Statements of who a person is, and of allergies, that go before everything else."""
+LONGEST = 400
+"""Characters of a line; of a longer one the stretch around the first matched word is shown."""
+WORDING = 4
+"""Tokens that a sentence has beyond the value of the fact that it states: `I live in`, 我家的猫叫."""
+OPEN_FOR = 90 * 86_400.0
+"""How long a plan that names no day stays open."""
+_WIDE = r"\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
+_TOKENS = lazy_regex(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+_TITLES: dict[Section, tuple[str, str]] = {
+    "persons": ("## Who is here", "## 在场的人"),
+    "facts": ("## True now", "## 目前的情况"),
+    "memories": ("## Remembered", "## 相关记忆"),
+    "plans": ("## Plans", "## 打算"),
+}
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text without a tokenizer: 1 a Chinese, Japanese or Korean character, ceil(length / 4) any other word."""
+    return sum(ceil(len(found) / 4) for found in _TOKENS.findall(text))
+
+
+def query_of(query: str, messages: Sequence[ContextMessage]) -> str:
+    """What is searched for: the query, or the last turns of whoever is no bot."""
+    said = [message.text for message in messages if message.by != "bot" and message.text]
+    return query or "\n".join(said[-TURNS:])[-MOST_ASKED:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known without a search: who is there, and what is held true of them that the query asks for."""
+
+    profiles: tuple[Profile, ...] = ()
+    facts: tuple[FactItem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A line that may be told: the smallest `rank` is filled in first, `place` is where it stands in its section."""
+
+    line: ContextLine
+    core: str
+    """The bare words, folded."""
+    rank: tuple[float, ...]
+    place: tuple[float, ...]
+
+
+class ContextBuilder:
+    """Puts a search, profiles and facts together into one text; asks no chat model, and the same call gives the same text."""
+
+    def __init__(
+        self, store: MetadataStore, *, config: Config, searches: SearchService, profiles: ProfileReader,
+        indexes: Indexes, clock: Clock, zones: TimeZones,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._searches = searches
+        self._profiles = profiles
+        self._indexes = indexes
+        self._clock = clock
+        self._zones = zones
+        self._access = Access(store.names, config)
+        self._facts = FactReader(store)
+
+    async def context(self, request: GetContext) -> Context:
+        """The context of the messages. Persons and facts are read while the search runs."""
+        caller, asked = Caller.of(request), query_of(request.query, request.messages)
+        known, found = await asyncio.gather(
+            self._store.read(lambda db: self._known(db, request, caller, asked)), self._found(request, asked)
+        )
+        if known is None:
+            return Context(filtered=True)
+        said = " ".join([request.query, *(message.text for message in request.messages)])
+        if not any(map(str.isalnum, said)):
+            said = " ".join([*(item.statement for one in known.profiles for item in one.items), said])
+        chinese = request.language == "zh" or (request.language == "auto" and is_mostly_cjk(said))
+        zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
+        writer = _Writer(chinese, self._clock.now(), zone)
+        hits = [] if found.weak else [hit for hit in found.hits if hit.confidence >= request.min_confidence]
+        held = {item.id: item for item in (*known.facts, *found.facts) if item.status == "active"}
+        facts = [(item, _fact(item)) for item in held.values()]
+        candidates = [*writer.persons(known.profiles, facts), *writer.facts(facts), *writer.memories(hits)]
+        answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese)
+        answer.weak, answer.degraded, answer.warnings = found.weak, found.degraded, list(known.warnings)
+        return answer
+
+    async def _found(self, request: GetContext, asked: str) -> RetrievalResult:
+        if not any(map(str.isalnum, asked)):
+            return RetrievalResult()
+        scope = request.model_dump(include={"chat_id", "group_id", "user_id", "include_private", "respect_filter"})
+        return await self._searches.search(self._searches.request(query=asked, limit=request.limit, **scope))
+
+    def _known(self, db: Connection, request: GetContext, caller: Caller, asked: str) -> _Known | None:
+        """None if the chat filter refuses the call."""
+        if not self._access.serves(db, caller):
+            return None
+        scopes = self._access.scopes(db, caller)
+        profiles: dict[str, Profile] = {}
+        warnings: list[str] = []
+        for keys in self._present(db, request, scopes):
+            for key in keys:
+                try:
+                    profile = self._profiles.profile(db, key, caller)
+                except InvalidRequest as exc:
+                    warnings.append(str(exc))
+                    continue
+                if profile.is_known:
+                    profiles.setdefault(profile.known.person_id, profile)
+                    break
+            if len(profiles) == PERSONS:
+                break
+        facts: list[FactItem] = []
+        if any(map(str.isalnum, asked)):
+            rows = tuple(profile.known.row for profile in profiles.values() if profile.known.row)
+            bare = self._indexes.names.index.find(asked, scopes).bare
+            facts = self._facts.recall(db, Asked(asked, rows, bare), scopes, Moment(self._clock.now()), FACTS)
+        return _Known(tuple(profiles.values()), tuple(facts), tuple(dict.fromkeys(warnings)))
+
+    def _present(self, db: Connection, request: GetContext, scopes: Sequence[int] | None) -> list[tuple[str, ...]]:
+        """Who is there, each by the keys to try in turn; of speakers whoever spoke last comes first."""
+        if request.persons:
+            return [(key,) for key in dict.fromkeys(request.persons)]
+        alone = self._facts.oneself(db, request.user_id, scopes) if request.user_id else frozenset[int]()
+        names = [one.person_id for row in alone if (one := person_rows.names(db, row)) is not None]
+        user = (request.user_id, *names) if request.user_id else ()
+        present: list[tuple[str, ...]] = []
+        for message in reversed(request.messages):
+            if message.by == "bot":
+                continue
+            is_user = not message.person_id and (not message.speaker or speaker_role(message.speaker) == "user")
+            keys = (message.person_id, *(user if is_user else ()), message.speaker)
+            present.append(tuple(key for key in keys if key))
+        return [keys for keys in dict.fromkeys([*present, user]) if keys]
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Words what is known as lines."""
+
+    chinese: bool
+    now: float
+    zone: tzinfo
+
+    def persons(self, profiles: Sequence[Profile], facts: Sequence[tuple[FactItem, FactOf]]) -> Iterator[_Candidate]:
+        """Who these people are and what they plan, without what the facts tell."""
+        for person, profile in enumerate(profiles):
+            name = profile.known.name or profile.known.person_id
+            if profile.override is not None:
+                for n, text in enumerate(filter(None, map(_one_line, profile.override.text.splitlines()))):
+                    line = ContextLine(id="", section="persons", text=self._labelled(name, text), speaker=name)
+                    yield _Candidate(line, _folded(text), (0, n, person), (person, n))
+                continue
+            newest = max((item.at for item in profile.items), default=0.0)
+            told = [item for item in profile.items if not any(_tells(fact, item) for _, fact in facts)]
+            told.sort(key=lambda item: (item.section not in FIRST, item.section != "allergies", -score(item, newest)))
+            for n, item in enumerate(told):
+                if item.section == "plans":
+                    if self._is_open(item):
+                        yield self._candidate("plans", name, item, (2, n, person), (item.at,))
+                    continue
+                rank = 0 if item.section in FIRST and n < FIRST_OF_EACH else 4 if item.section == "recent" else 3
+                yield self._candidate(
+                    "persons", name, item, (rank, n, person), (person, SECTIONS.index(item.section), n)
+                )
+
+    def facts(self, facts: Sequence[tuple[FactItem, FactOf]]) -> Iterator[_Candidate]:
+        """What is held true, the most to the point first."""
+        for n, (known, fact) in enumerate(facts):
+            item = fact_item(fact, chinese=self.chinese)
+            if item.section == "plans" and not self._is_open(item):
+                continue
+            rank, name = (0, n) if item.section in FIRST else (1, -fact.confidence, n), known.person or known.entity
+            if item.section == "plans":
+                yield self._candidate("plans", name, item, rank, (item.at,))
+            else:
+                yield self._candidate("facts", name, item, rank, (n,))
+
+    def memories(self, hits: Sequence[Hit]) -> Iterator[_Candidate]:
+        """What was said, in that order; the likeliest counts most."""
+        for n, hit in enumerate(hits):
+            words = _one_line(hit.content, hit.explain.get("matched_terms", ()))
+            when = "" if hit.time.start is None else self._day(hit.time.start)
+            text = self._labelled(f"{when} {_one_line(hit.speaker)}".strip(), words)
+            line = ContextLine(
+                id=hit.id, section="memories", text=text, time=hit.time.start, speaker=hit.speaker,
+                confidence=hit.confidence, evidence=[hit.id],
+            )  # fmt: skip
+            at = hit.time.recorded_at if hit.time.start is None else hit.time.start
+            yield _Candidate(line, _folded(words), (1, -hit.confidence, n), (at, row_number(hit.id, "p") or n))
+
+    def _candidate(
+        self, section: Section, name: str, item: ProfileItem, rank: tuple[float, ...], place: tuple[float, ...]
+    ) -> _Candidate:
+        words, said = _one_line(worded(item, self.chinese)), self._day(item.at)
+        is_labelled = item.basis == "fact" and ("：" if self.chinese else ": ") in words
+        if not is_labelled and item.section not in ("plans", "notes"):
+            words = self._labelled(HEADINGS[item.section][self.chinese], words)
+        days = [self._day(at) for span in self._spans(item)[:1] for at in (span.start, span.end)]
+        if section == "facts":
+            said = f"{said} 起" if self.chinese else f"since {said}"
+        elif section == "plans" and days:
+            meant = "–".join(dict.fromkeys(days))
+            said = f"{said} 说，指 {meant}" if self.chinese else f"said {said}, for {meant}"
+        text = self._labelled(_one_line(name), f"{words}（{said}）" if self.chinese else f"{words} ({said})")
+        evidence = [paragraph_key(row) for row in item.evidence]
+        id_ = f"{item.basis[0]}{item.ref}" if item.basis in ("fact", "relation") else next(iter(evidence), "")
+        line = ContextLine(
+            id=id_, section=section, text=text, time=item.at, speaker=name, confidence=item.confidence,
+            evidence=evidence,
+        )  # fmt: skip
+        # the value of a fact alone says too little to be found again in other words
+        core = _folded(item.statement if item.basis in ("said", "told") else text)
+        return _Candidate(line, core, rank, place)
+
+    def _spans(self, item: ProfileItem) -> list[Span]:
+        return [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)]
+
+    def _is_open(self, plan: ProfileItem) -> bool:
+        return self.now <= max((span.end for span in self._spans(plan)), default=plan.at + OPEN_FOR)
+
+    def _day(self, at: float) -> str:
+        return format_time(at, self.zone)[:10]
+
+    def _labelled(self, label: str, text: str) -> str:
+        return f"{label}{'：' if self.chinese else ': '}{text}" if label else text
+
+
+def _fact(item: FactItem) -> FactOf:
+    evidence = tuple(row for key in item.evidence_ids if (row := row_number(key, "p")))
+    return FactOf(
+        row_number(item.id, "f") or 0, item.attribute, item.value, -1 if item.denied else 1, item.confidence,
+        item.valid_from, True, evidence,
+    )  # fmt: skip
+
+
+def _tells(fact: FactOf, item: ProfileItem) -> bool:
+    """Whether the fact says all of the statement, or all but a few words of it."""
+    more = estimated_tokens(item.statement) - estimated_tokens(fact.value)
+    return (item.basis == "fact" and item.ref == fact.id) or (covers(item, fact) and more <= WORDING)
+
+
+def _folded(text: str) -> str:
+    return " ".join(fold(text).split()).strip(" .,!?;:。，！？；：～~…")
+
+
+def _one_line(text: str, matched: Iterable[str] = ()) -> str:
+    """The text in one line; of a long one what stands around the first word that matched."""
+    text = " ".join(text.split())
+    if len(text) <= LONGEST:
+        return text
+    lowered = text.lower()
+    first = min((at for term in matched if (at := lowered.find(term)) >= 0), default=0)
+    start = max(0, min(first - LONGEST // 4, len(text) - LONGEST))
+    end = start + LONGEST
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _without_repeats(candidates: Iterable[_Candidate], messages: Sequence[ContextMessage]) -> list[_Candidate]:
+    """The candidates, the most important first, without those whose words stand in the messages or in another one.
+
+    A line counts as said again by one of the same speaker, or of the same evidence; that one takes over its rank.
+    """
+    said = [_folded(message.text) for message in messages]
+    kept: list[_Candidate] = []
+    # the longest first: what is kept already may hold what comes
+    for one in sorted(candidates, key=lambda one: (-len(one.core), one.rank)):
+        if not one.core or any(_repeats(one, text) for text in said):
+            continue
+        holder = next((n for n, other in enumerate(kept) if _is_said_by(one, other)), None)
+        if holder is None:
+            kept.append(one)
+        elif one.rank < kept[holder].rank:
+            kept[holder] = replace(kept[holder], rank=one.rank)
+    return sorted(kept, key=lambda one: (one.rank, one.line.section, one.place))
+
+
+def _repeats(one: _Candidate, message: str) -> bool:
+    """Whether a message says it; of a statement from its first word on, for 不喜欢香菜 does not say 喜欢香菜."""
+    at = message.find(one.core)
+    return at >= 0 and (one.line.section == "memories" or at == 0 or not message[at - 1].isalnum())
+
+
+def _is_said_by(one: _Candidate, other: _Candidate) -> bool:
+    mine, theirs = one.line, other.line
+    if one.core not in other.core:
+        return False
+    same = mine.section == theirs.section and mine.speaker == theirs.speaker
+    return (same and _repeats(one, other.core)) or not set(mine.evidence).isdisjoint(theirs.evidence)
+
+
+def _filled(candidates: Sequence[_Candidate], budget: int, chinese: bool) -> Context:
+    """As many of the candidates as fit, in the order of the sections."""
+    room, taken = budget, dict[Section, list[_Candidate]]()
+    for one in candidates:
+        cost = estimated_tokens(f"- {one.line.text}")
+        cost += 0 if one.line.section in taken else estimated_tokens(_TITLES[one.line.section][chinese])
+        if cost <= room:
+            taken.setdefault(one.line.section, []).append(one)
+            room -= cost
+    text: list[str] = []
+    lines: list[ContextLine] = []
+    for section, titles in _TITLES.items():
+        if told := [one.line for one in sorted(taken.get(section, ()), key=lambda one: one.place)]:
+            text += [titles[chinese], *(f"- {line.text}" for line in told)]
+            lines += told
+    return Context(
+        text="\n".join(text), tokens=budget - room, lines=lines, language="zh" if chinese else "en",
+        truncated=len(lines) < len(candidates),
+    )  # fmt: skip
