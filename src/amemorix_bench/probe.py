@@ -114,8 +114,9 @@ async def stored(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> 
 
 def as_query(question: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `search_memory`."""
-    text = question.get("text") or "\n".join(f"{WHO[who]}: {said}" for who, said in question["messages"])
-    return {"query": text}
+    if "text" in question:
+        return {"query": question["text"]}
+    return {"messages": [{"role": WHO[who], "content": said} for who, said in question["messages"]]}
 
 
 async def _run(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> list[Asked]:
@@ -129,7 +130,7 @@ async def _ask(host: AMemorixHostService, probe: Mapping[str, Any], question: Ma
     hits = [hit["external_id"] for hit in answer["hits"]]
     rank = next((rank for rank, id_ in enumerate(hits, 1) if id_ in question["evidence"]), 0)
     return Asked(
-        probe=probe["id"], kind=question["kind"], text=query["query"], evidence=tuple(question["evidence"]),
+        probe=probe["id"], kind=question["kind"], text=question.get("text") or question["messages"][-1][1], evidence=tuple(question["evidence"]),
         hits=tuple(hits), scores=tuple(hit["confidence"] for hit in answer["hits"]), rank=rank, flagged=answer["weak"],
     )  # fmt: skip
 

@@ -309,7 +309,7 @@ async def test_a_memory_of_0_1_0_answers_as_it_did(tmp_path: Path) -> None:
             answer = await found(host, query, limit=10, **({"chat_id": chat} if chat else {}))
             hits = [hit["id"] for hit in answer["hits"]]
             # where it said nothing it may now say something unlikely, or have taken a word for another
-            assert hits == expected or not expected or answer["corrected"], query
+            assert hits == expected or not expected or answer["corrected"] or not query.strip("哈"), query
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ from ..store.ports import Connection
 from ..store.rows import persons as person_rows
 from .context_operations import Context, ContextLine, ContextMessage, GetContext, Section
 from .language.dialogue import speaker_role
-from .operations import Hit, RetrievalResult
+from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .service import SearchService
 
-__all__ = ["ContextBuilder", "estimated_tokens", "query_of"]
+__all__ = ["ContextBuilder", "estimated_tokens"]
 
 PERSONS, FACTS = 8, 10
 """Most persons and facts that are told of."""
@@ -58,12 +58,6 @@ _TITLES: dict[Section, tuple[str, str]] = {
 def estimated_tokens(text: str) -> int:
     """Tokens of a text without a tokenizer: 1 a Chinese, Japanese or Korean character, ceil(length / 4) any other word."""
     return sum(ceil(len(found) / 4) for found in _TOKENS.findall(text))
-
-
-def query_of(query: str, messages: Sequence[ContextMessage]) -> str:
-    """What is searched for: the query, or the last turns of whoever is no bot."""
-    said = [message.text for message in messages if message.by != "bot" and message.text]
-    return query or "\n".join(said[-TURNS:])[-MOST_ASKED:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +98,9 @@ class ContextBuilder:
 
     async def context(self, request: GetContext) -> Context:
         """The context of the messages. Persons and facts are read while the search runs."""
-        caller, asked = Caller.of(request), query_of(request.query, request.messages)
+        said_by_users = [message.text for message in request.messages if message.by != "bot" and message.text]
+        asked = request.query or "\n".join(said_by_users[-TURNS:])[-MOST_ASKED:]
+        caller = Caller.of(request)
         known, found = await asyncio.gather(
             self._store.read(lambda db: self._known(db, request, caller, asked)), self._found(request, asked)
         )
@@ -116,7 +112,7 @@ class ContextBuilder:
         chinese = request.language == "zh" or (request.language == "auto" and is_mostly_cjk(said))
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         writer = _Writer(chinese, self._clock.now(), zone)
-        hits = [] if found.weak else [hit for hit in found.hits if hit.confidence >= request.min_confidence]
+        hits = [hit for hit in found.hits if hit.confidence >= request.min_confidence]
         held = {item.id: item for item in (*known.facts, *found.facts) if item.status == "active"}
         facts = [(item, _fact(item)) for item in held.values()]
         candidates = [*writer.persons(known.profiles, facts), *writer.facts(facts), *writer.memories(hits)]
@@ -128,7 +124,9 @@ class ContextBuilder:
         if not any(map(str.isalnum, asked)):
             return RetrievalResult()
         scope = request.model_dump(include={"chat_id", "group_id", "user_id", "include_private", "respect_filter"})
-        return await self._searches.search(self._searches.request(query=asked, limit=request.limit, **scope))
+        return await self._searches.search(
+            KernelSearchRequest(query=request.query, messages=request.messages, limit=request.limit, **scope)
+        )
 
     def _known(self, db: Connection, request: GetContext, caller: Caller, asked: str) -> _Known | None:
         """None if the chat filter refuses the call."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, Field, ModelWrapValidatorHandler, model_validator
+from pydantic import BaseModel, Field
 
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName
-from ..ingest.operations import Message
+from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, RequiredName
 from ..ops import Operations, ScopedResponse
-from .language.dialogue import speaker_role
+from .operations import ContextMessage
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -18,24 +17,6 @@ __all__ = ["Context", "ContextLine", "ContextMessage", "GetContext", "Section", 
 
 ops: Operations[SDKMemoryKernel] = Operations()
 Section = Literal["persons", "facts", "memories", "plans"]
-
-
-class ContextMessage(Message):
-    """One of the last turns, as `ingest_messages` takes them; one whose role or speaker is a bot's is the answering side."""
-
-    role: Name = Field("", description="`user`, `assistant`, `system` …, as chat models have it.")
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _with_role(cls, value: Any, read: ModelWrapValidatorHandler[ContextMessage]) -> ContextMessage:
-        role = cast(dict[str, Any], value).get("role") if isinstance(value, dict) else None
-        message = read(value)
-        return message.model_copy(update={"role": role}) if isinstance(role, str) else message
-
-    @property
-    def by(self) -> str:
-        """What kind of speaker it is of: `user`, `bot`, `other`, or empty for somebody with a name."""
-        return speaker_role(self.role or self.speaker)
 
 
 class GetContext(AskingRequest):
@@ -61,7 +42,7 @@ class GetContext(AskingRequest):
         "auto", description="In which headings and labels are; `auto` goes by the messages, then by what is known."
     )
     limit: Count = Field(20, ge=1, le=200, description="Most hits of the search that are looked at.")
-    min_confidence: float = Field(0.05, ge=0, le=1, description="Hits that are less likely to matter stay out.")
+    min_confidence: float = Field(0.2, ge=0, le=1, description="Hits that are less likely to matter stay out.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 
 
@@ -90,7 +71,7 @@ class Context(ScopedResponse):
     lines: list[ContextLine] = Field(default_factory=list, description="In the order of the text.")
     language: Literal["zh", "en"] = "en"
     truncated: bool = Field(default=False, description="True if the budget had no room for some lines.")
-    weak: bool = Field(default=False, description="True if the search found nothing likely: no memories are told.")
+    weak: bool = Field(default=False, description="True if no hit of the search is likely to matter.")
     degraded: list[str] = Field(default_factory=list, description="Lanes of the search that did not answer.")
     filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
     disabled: bool = Field(default=False, description="True if the memory is switched off.")

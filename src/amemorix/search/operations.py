@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from pydantic import AliasChoices, BaseModel, Field, field_validator
+from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from ..facts.query import FactItem
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, TimeInput
+from ..ingest.operations import Message
 from ..ops import Operations, ScopedResponse
+from .language.dialogue import speaker_role
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["MODES", "Hit", "HitTime", "KernelSearchRequest", "RetrievalResult", "ops"]
+__all__ = ["MODES", "ContextMessage", "Hit", "HitTime", "KernelSearchRequest", "RetrievalResult", "ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
+TURNS = 6
+"""Of the last turns so many are searched for."""
 MODES: tuple[str, ...] = get_args(Mode)
+
+
+class ContextMessage(Message):
+    """One of the last turns, as `ingest_messages` takes them; one whose role or speaker is a bot's is the answering side."""
+
+    role: Name = Field("", description="`user`, `assistant`, `system` …, as chat models have it.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_role(cls, value: Any, read: ModelWrapValidatorHandler[ContextMessage]) -> ContextMessage:
+        role = cast(dict[str, Any], value).get("role") if isinstance(value, dict) else None
+        message = read(value)
+        return message.model_copy(update={"role": role}) if isinstance(role, str) else message
+
+    @property
+    def by(self) -> str:
+        """What kind of speaker it is of: `user`, `bot`, `other`, or empty for somebody with a name."""
+        return speaker_role(self.role or self.speaker)
 
 
 class KernelSearchRequest(AskingRequest):
     """Arguments of `search_memory`."""
 
     query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
+    messages: list[ContextMessage] = Field(
+        default_factory=list, max_length=50,
+        description="The last turns of the chat, the oldest first, in place of a query or before it; what they say is no hit.",
+    )  # fmt: skip
     limit: Count = Field(
         5,
         ge=1,
@@ -57,6 +83,12 @@ class KernelSearchRequest(AskingRequest):
     used: bool = Field(
         False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
     )
+
+    @property
+    def asked(self) -> str:
+        """What is searched for: the last turns and the query, for what answers a turn is often about the ones before."""
+        turns = [message.text for message in self.messages if message.text][-TURNS:]
+        return "\n".join([*turns, *([self.query] if self.query else ())])[-MAX_QUERY_CHARS:]
 
     @field_validator("mode", mode="before")
     @classmethod

@@ -29,12 +29,13 @@ _ASKING = lazy_regex(
 )
 """Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
 _LETTERS = lazy_regex(r"[^\W\d_]+")
-_TALK = frozenset(
-    """hi hello hey hiya yo howdy thanks thank you thx ty cheers okay ok k sure fine cool nice great lol haha hahaha hahahaha hehe
-    bye goodbye good morning evening night afternoon got it well done sorry please yes no yep nope really wow so much very
-    all everybody everyone there are no problem thumbs up oh i see happy merry new year christmas then hola gracias buenos
-    dias привет спасибо danke hallo merci bonjour salut""".split()
-)
+_TALK_WORDS = """
+hi hello hey hiya yo howdy thanks thank you thx ty cheers okay ok k sure fine cool nice great lol haha hahaha
+hahahaha hehe bye goodbye good morning evening night afternoon got it well done sorry please yes no yep nope
+really wow so much very all everybody everyone there are no problem thumbs up oh i see happy merry new year
+christmas then hola gracias buenos dias привет спасибо danke hallo merci bonjour salut
+"""
+_TALK = frozenset(_TALK_WORDS.split())
 _CJK_TALK = lazy_regex(
     "(?:你好[呀啊吗]?|您好|哈[喽啰罗]|嗨|喂|在[吗么]|在不在|谢谢[你您]?[啊啦了]?|多谢|感谢|[嗯哦噢喔]+|哈{2,}|呵呵|嘻嘻|嘿嘿|笑死|早[啊安]|早上好|早|午安|晚上好|"
     "晚安啦?|拜拜|再见|收到|辛苦了|没问题|对不起|抱歉|真的吗?|那?好[的滴哒嘞啊吧呀]?|行[吧啊]?|新年快乐|生日快乐|我回来了|给你点个?赞|无聊|"

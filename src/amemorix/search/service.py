@@ -85,6 +85,15 @@ class SearchService:
         A query that finds nothing likely is asked again as it may have been meant: by sound and by letters. Raises
         InvalidRequest for times that cannot be read and for what a mode needs and lacks.
         """
+        said = {fold(message.text) for message in request.messages}
+        request = request.model_copy(update={"query": request.asked, "limit": request.limit + len(said)})
+        answer = await self._best(request, source)
+        if said:
+            hits = [hit for hit in answer.hits if fold(hit.content) not in said][: request.limit - len(said)]
+            answer = answer.model_copy(update={"hits": hits, "summary": summary(hits)})
+        return answer
+
+    async def _best(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
         answer = await self._search(request, source)
         if (answer.hits and not answer.weak) or answer.filtered or request.mode not in ("search", "hybrid"):
             return answer

@@ -39,7 +39,7 @@ def consistent(answer: Chat, budget: int = 800) -> None:
     assert all(line["id"] for line in answer["lines"])
 
 
-EVERY_HIT = {"min_confidence": 0}
+EVERY_HIT = {"min_confidence": 0.03}
 
 
 ZH: list[tuple[str, str, str]] = [
@@ -275,7 +275,6 @@ async def test_the_bot_is_nobody(en: AMemorixHostService) -> None:
     answer = await en.invoke("get_context", {"chat_id": "club", "messages": messages})
     assert "Porto" not in answer["text"]
     assert "haiku" not in answer["text"]
-    assert told_in(answer, "memories") == []
     assert "shellfish" in answer["text"]
 
 
