@@ -112,8 +112,8 @@ class SourceFile:
                 chunk.stop, record = found
                 preparer.add(chunk, record)
         self._at = chunk.stop
-        by_bytes = FORMATS[self.format].by_bytes
-        chunk.share = 1.0 if chunk.last else min(self._at / max(self.size, 1) if by_bytes else self._reader.share, 1.0)
+        read = self._reader.share
+        chunk.share = 1.0 if chunk.last else min(self._at / max(self.size, 1) if read is None else read, 1.0)
         return chunk
 
     def _next(self, rows: Iterator[tuple[int, Record | Bad]]) -> tuple[int, Record | Bad] | None:

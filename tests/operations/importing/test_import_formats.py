@@ -12,7 +12,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.importing.duplicates import Occurrences
+from amemorix.importing.records import Occurrences
 from amemorix.importing.readers.chat_exports import by_24_hours, person_of, said_in
 from amemorix.importing.readers.formats import FORMATS, detect, reader_for
 from amemorix.importing.records import Bad, Record

@@ -9,7 +9,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.importing.readers.formats import FORMATS
-from amemorix.importing.warnings import BEYOND, MOST_OF_A_TEXT, sentences
+from amemorix.importing.records import BEYOND, MOST_OF_A_TEXT, sentences
 from entrance import rows
 from import_entrance import imported, pasted, raw_folder
 

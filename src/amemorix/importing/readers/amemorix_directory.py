@@ -10,7 +10,6 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...clock import Clock, SystemClock
 from ...errors import InvalidRequest
 from ...language.normalise import normalise_name
 from ...store.read_only_database import ReadOnlyDatabase
@@ -41,10 +40,12 @@ class AMemorixDirectory(Reader):
       made again; an entity that nothing mentions has nothing to stand on, and stays behind.
     """
 
-    def __init__(self, *, chat_id: str = "a-memorix", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
-        self._chat_id = chat_id
-        self._zone = zone
-        self._clock = clock or SystemClock()
+    what = "A data directory of A-Memorix as it comes with MaiBot, of any version. MaiBot 自带的 A-Memorix 数据目录。"
+    fields = "the directory, its folder `metadata`, or the file `metadata.db`"
+    example = "data/a-memorix"
+    folder = True
+    live = True
+    default_chat = "a-memorix"
 
     def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:
         """A position is made of the table, its row and the record's number among those of the row."""
