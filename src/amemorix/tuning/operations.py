@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
@@ -308,19 +309,16 @@ class GetReport(TaskId):
 
 
 def _task_item(task: TaskRow) -> TuningTaskItem:
-    options, result = task.options, task.result
     whole = task.rounds_wanted + LAST_STEPS
     rate = task.rounds_done / task.seconds if task.seconds > 0 else 0.0
-    running = task.status == "running" and rate > 0
-    return TuningTaskItem(
-        task_id=task.id, status=task.status, stage=task.stage, objective=options["objective"],
-        sample_size=options["sample_size"], top_k=options["top_k"], seed=options["seed"], rounds=task.rounds_wanted,
-        rounds_done=task.rounds_done, progress=1.0 if task.status == "completed" else round(task.rounds_done / whole, 4),
-        rate=round(rate, 4), seconds_left=round((whole - task.rounds_done) / rate, 1) if running else None,
-        recommended=bool(result.get("recommended")), best_round=result.get("best_round"), result=result,
-        reason=task.reason, error=task.error, created_at=task.created_at, started_at=task.started_at,
-        finished_at=task.finished_at,
-    )  # fmt: skip
+    told = {
+        "task_id": task.id, "rounds": task.rounds_wanted, "rate": round(rate, 4),
+        "progress": 1.0 if task.status == "completed" else round(task.rounds_done / whole, 4),
+        "seconds_left": round((whole - task.rounds_done) / rate, 1) if task.status == "running" and rate else None,
+    }  # fmt: skip
+    return TuningTaskItem.model_validate(
+        {"recommended": False, "best_round": None, **task.options, **task.result, **asdict(task), **told}
+    )
 
 
 @ops.operation("memory_tuning_admin", "create_task", effect="write")

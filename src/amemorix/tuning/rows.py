@@ -13,8 +13,9 @@ from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["AppliedItem", "NewQuery", "QueryRow", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow"]
+__all__ = ["AppliedItem", "Kind", "Question", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow"]
 
+Kind = Literal["reply", "fact", "relation", "asked", "labelled"]
 Split = Literal["train", "validation", "held_out"]
 Stage = Literal["queries", "rounds", "comparison"]
 END = 1 << 62
@@ -41,28 +42,21 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewQuery:
-    """A question with the paragraphs that answer it, and those that are hidden while it is asked."""
+class Question:
+    """A question with the paragraphs that answer it; `sessions` are those in which it is answered.
 
-    split: Split
-    kind: str
-    chat_id: str
-    text: str
-    targets: tuple[int, ...]
-    hidden: tuple[int, ...] = ()
+    `hidden` is passed over in what is found, and so are other paragraphs of the same contents, `hashes` in hexadecimal; a
+    reply is also looked for as if the turn that asked for it were not stored, and lent its neighbours nothing.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class QueryRow:
-    """A question as it is stored; `hashes` are the contents of what is hidden, in hexadecimal."""
-
-    id: int
-    split: str
-    kind: str
+    kind: Kind
     chat_id: str
     text: str
     targets: tuple[int, ...] = ()
+    sessions: frozenset[int] = frozenset()
     hidden: tuple[int, ...] = ()
+    split: Split = "train"
+    id: int = 0
     hashes: frozenset[str] = frozenset()
 
 
@@ -137,7 +131,7 @@ def keep_result(db: Connection, id_: int, result: Mapping[str, Any]) -> None:
     db.run("tuning_result", id=id_, result=_json(result))
 
 
-def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
+def keep_queries(db: Connection, task: int, asked: Iterable[Question]) -> None:
     """Store the questions of a task in the place of those it had; one whose paragraphs are gone is left out."""
     db.run("tuning_queries_drop", task=task)
     for one in asked:
@@ -151,9 +145,9 @@ def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
             db.run("tuning_query_drop", id=id_)
 
 
-def queries_of(db: Connection, task: int, now: float) -> list[QueryRow]:
+def queries_of(db: Connection, task: int, now: float) -> list[Question]:
     """The questions of a task that something living answers."""
-    rows = {row[0]: QueryRow(*row) for row in db.run("tuning_queries_of", task=task)}
+    rows = {id_: Question(*asked, split=split, id=id_) for id_, split, *asked in db.run("tuning_queries_of", task=task)}
     for query, paragraph, role, digest, alive in db.run("tuning_links_of", task=task, now=now):
         one = rows[query]
         if role == "hidden":

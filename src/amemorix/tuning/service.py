@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..audit_context import naming
@@ -26,8 +26,8 @@ from .comparison import Outcome, Verdict, judge, percentile, worth
 from .evaluation import Cancelled, Evaluator
 from .labelled import LabelledQuery, read_labelled
 from .profiles import Applied, RetrievalProfileService
-from .query_set import Draft, divided, drafted, lines_of, statements, written_by_model
-from .rows import NewQuery, QuestionCount, RoundItem, Stage, TaskRow
+from .query_set import divided, drafted, lines_of, statements, written_by_model
+from .rows import Question, QuestionCount, RoundItem, Stage, TaskRow
 from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
 
 __all__ = ["LAST_STEPS", "ROUNDS", "Found", "TuningService"]
@@ -223,7 +223,7 @@ class TuningService:
         drafts = await self._store.read(lambda db: _given(db, task.id, now))
         if task.options["own_questions"]:
             wanted = task.options["sample_size"] - len(drafts)
-            asked: list[Draft] = []
+            asked: list[Question] = []
             if self._chat is not None and task.options["use_chat_model"]:
                 lines = await self._read_apart(lambda db: statements(db, int(wanted * FROM_MODEL), seed=seed, now=now))
                 asked = await written_by_model(self._chat, lines)
@@ -305,17 +305,14 @@ class TuningService:
         db.run("tuning_stage", id=claim.key, stage=stage)
 
 
-def _given(db: Connection, task: int, now: float) -> list[Draft]:
+def _given(db: Connection, task: int, now: float) -> list[Question]:
     """The questions that were given, with the sessions of their answers as they are now."""
     given = tuning_rows.queries_of(db, task, now)
     lines = lines_of(db, {id_ for query in given for id_ in query.targets}, now)
-    return [
-        Draft("labelled", q.chat_id, q.text, q.targets, frozenset(lines[id_].session for id_ in q.targets))
-        for q in given
-    ]
+    return [replace(q, sessions=frozenset(lines[id_].session for id_ in q.targets)) for q in given]
 
 
-def _must_be_enough(parts: Sequence[NewQuery]) -> None:
+def _must_be_enough(parts: Sequence[Question]) -> None:
     counts = Counter(one.split for one in parts)
     if all(counts[split] >= least for split, (least, _) in PARTS.items()):
         return
