@@ -7,7 +7,6 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-from amemorix import AMemorixHostService
 from amemorix.importing.records import Bad, Reader, Record
 
 Read = list[tuple[int, Record | Bad]]
@@ -45,27 +44,6 @@ def write(path: Path, value: Any) -> Path:
     """A JSON file."""
     path.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
     return path
-
-
-async def store(host: AMemorixHostService, found: list[Record]) -> list[dict[str, Any]]:
-    """Hand records to the operations that their kinds name; all of them must be accepted without a warning."""
-    answers: list[dict[str, Any]] = []
-    for record in found:
-        arguments = dict(record.arguments)
-        if record.kind in ("text", "summary"):
-            answer = await host.invoke(f"ingest_{record.kind}", arguments)
-        elif record.kind == "turn":
-            chat = {key: arguments.pop(key) for key in ("chat_id", "group_id", "user_id")}
-            answer = await host.invoke("ingest_messages", {**chat, "messages": [arguments]})
-        else:
-            action = "set_override" if record.kind == "override" else "add_alias"
-            if record.kind == "override":
-                arguments.pop("chat_id")
-            answer = await host.invoke("memory_profile_admin", {"action": action, **arguments})
-        assert answer["success"], (record, answer)
-        assert not answer.get("warnings"), (record, answer)
-        answers.append(answer)
-    return answers
 
 
 def peak(reader: Reader, path: Path) -> tuple[int, int]:

@@ -183,12 +183,14 @@ class ImportTaskManager:
                     with acting_as(act):
                         await self._run_task(task, Lease(self._tasks, claim))
                 except Ended:
-                    await self._end_cancelled(claim)
+                    if await self._store.write(lambda db, claim=claim: self._end_cancelled(db, claim)):
+                        log.info("import i%d ends: cancelled", task.id)
                 except asyncio.CancelledError:
                     raise
                 except Exception as exc:
                     log.exception("import i%d failed; retrying", task.id)
-                    await self._note_failure(claim, f"{type(exc).__name__}: {exc}"[:500])
+                    error = f"{type(exc).__name__}: {exc}"[:500]
+                    await self._store.write(lambda db, claim=claim, error=error: self._note_failure(db, claim, error))
                 finally:
                     self._current, self._store.importing = 0, False
         return bool(claims)
@@ -222,27 +224,17 @@ class ImportTaskManager:
         status = await self._store.write(end)
         log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
 
-    async def _end_cancelled(self, claim: Claim) -> None:
+    def _end_cancelled(self, db: Connection, claim: Claim) -> bool:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
+        cancelled = import_rows.task(db, claim.key).status == "cancel_requested"
+        if cancelled := cancelled and self._tasks.done(db, claim, "cancelled"):
+            import_rows.cancel_rest(db, claim.key)
+        return cancelled
 
-        def unit(db: Connection) -> bool:
-            cancelled = import_rows.task(db, claim.key).status == "cancel_requested"
-            if cancelled := cancelled and self._tasks.done(db, claim, "cancelled"):
-                import_rows.cancel_rest(db, claim.key)
-            return cancelled
-
-        if await self._store.write(unit):
-            log.info("import i%d ends: cancelled", claim.key)
-
-    async def _note_failure(self, claim: Claim, error: str) -> None:
+    def _note_failure(self, db: Connection, claim: Claim, error: str) -> None:
         """Try again after a pause that doubles; give up after the last try."""
-
-        def unit(db: Connection) -> None:
-            settings = self._settings
-            if not self._tasks.retry(db, claim, error, settings.retry_seconds, settings.max_attempts):
-                db.run("import_files_given_up", task=claim.key, error=error)
-
-        await self._store.write(unit)
+        if not self._tasks.retry(db, claim, error, self._settings.retry_seconds, self._settings.max_attempts):
+            db.run("import_files_given_up", task=claim.key, error=error)
 
     async def _sweep(self) -> None:
         """Remove staged files that no task wants."""

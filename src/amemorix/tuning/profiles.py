@@ -17,7 +17,7 @@ from ..runtime_status import Configure
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import rows as tuning_rows
-from .rows import AppliedItem
+from .rows import AppliedItem, packed
 from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
 __all__ = ["Applied", "RetrievalProfileService"]
@@ -89,11 +89,8 @@ class RetrievalProfileService:
         previous = {name: before[name] for name in new}
         naming()(settings=",".join(sorted(new)))
         now = self._clock.now()
-
-        def begin(db: Connection) -> int:
-            return tuning_rows.begin_profile(db, task=task, profile=new, previous=previous, reason=reason, now=now)
-
-        id_ = await self._store.write(begin)
+        values = packed(task=task, profile=new, previous=previous, reason=reason, now=now)
+        id_ = await self._store.write(lambda db: db.run("retrieval_profile_insert", **values).fetchone()[0])
         try:
             await configure(new)
         except BaseException:

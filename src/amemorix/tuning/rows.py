@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["AppliedItem", "Kind", "Question", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow"]
+__all__ = ["AppliedItem", "Kind", "Question", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow", "packed"]
 
 Kind = Literal["reply", "fact", "relation", "asked", "labelled"]
 Split = Literal["train", "validation", "held_out"]
@@ -97,14 +96,12 @@ class AppliedItem:
     rolled_back_at: float | None
 
 
-def add(
-    db: Connection, *, options: Mapping[str, Any], baseline: Mapping[str, Any], rounds: int, reason: str, now: float
-) -> int:
-    """Queue a task."""
-    values = {"options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason}
-    task = db.run("tuning_insert", **values).fetchone()[0]
-    task_rows.enqueue(db, "tuning", task, due_at=now, now=now)
-    return task
+def packed(**values: Any) -> dict[str, Any]:
+    """The values of a row, objects as JSON."""
+    return {
+        name: json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+    }
 
 
 def tasks(
@@ -124,11 +121,6 @@ def tasks(
         )
         for row, status, stage, options, baseline, wanted, done, seconds, result, *rest in db.run("tuning_list", **values)
     ]  # fmt: skip
-
-
-def keep_result(db: Connection, id_: int, result: Mapping[str, Any]) -> None:
-    """Store what a task came to."""
-    db.run("tuning_result", id=id_, result=_json(result))
 
 
 def keep_queries(db: Connection, task: int, asked: Iterable[Question]) -> None:
@@ -157,15 +149,6 @@ def queries_of(db: Connection, task: int, now: float) -> list[Question]:
     return [one for one in rows.values() if one.targets]
 
 
-def keep_round(db: Connection, task: int, done: RoundItem, now: float) -> None:
-    """Store what a round came to."""
-    values = {
-        "task": task, "round": done.round, "params": _json(done.params), "profile": _json(done.profile),
-        "score": done.score, "merit": done.merit, "figures": _json(done.figures), "seconds": done.seconds,
-    }  # fmt: skip
-    db.run("tuning_round_insert", **values, now=now)
-
-
 def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundItem]:
     """Rounds in their order."""
     rows = db.run("tuning_rounds_of", task=task, limit=limit, offset=offset)
@@ -175,20 +158,6 @@ def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> l
     ]
 
 
-def begin_profile(
-    db: Connection,
-    *,
-    task: int | None,
-    profile: Mapping[str, Any],
-    previous: Mapping[str, Any],
-    reason: str,
-    now: float,
-) -> int:
-    """Keep what is about to be applied."""
-    values = {"task": task, "profile": _json(profile), "previous": _json(previous), "reason": reason, "now": now}
-    return db.run("retrieval_profile_insert", **values).fetchone()[0]
-
-
 def profiles(db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedItem]:
     """What was applied, the newest first."""
     rows = db.run("retrieval_profiles_list", statuses=optional_array(statuses), limit=limit)
@@ -196,7 +165,3 @@ def profiles(db: Connection, statuses: Sequence[str] | None = None, *, limit: in
         AppliedItem(id_, task, json.loads(profile), json.loads(previous), *rest)
         for id_, task, profile, previous, *rest in rows
     ]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)

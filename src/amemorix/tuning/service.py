@@ -27,7 +27,7 @@ from .evaluation import Cancelled, Evaluator
 from .labelled import LabelledQuery, read_labelled
 from .profiles import Applied, RetrievalProfileService
 from .query_set import divided, drafted, lines_of, statements, written_by_model
-from .rows import Question, QuestionCount, RoundItem, Stage, TaskRow
+from .rows import Question, QuestionCount, RoundItem, Stage, TaskRow, packed
 from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
 
 __all__ = ["LAST_STEPS", "ROUNDS", "Found", "TuningService"]
@@ -113,7 +113,9 @@ class TuningService:
             if task_rows.open_count(db, "tuning") >= most:
                 raise Conflict(f"{most} tuning tasks wait already.", setting="tuning.max_queue_size")
             baseline = profile_of(self._config)
-            id_ = tuning_rows.add(db, options=options, baseline=baseline, rounds=rounds, reason=reason, now=now)
+            values = packed(options=options, baseline=baseline, rounds=rounds, reason=reason)
+            id_ = db.run("tuning_insert", **values).fetchone()[0]
+            task_rows.enqueue(db, "tuning", id_, due_at=now, now=now)
             tuning_rows.keep_queries(db, id_, queries)
             db.run("tuning_prune", keep=self._settings.keep_tasks)
             name(task_id=f"t{id_}")
@@ -263,11 +265,11 @@ class TuningService:
         }
         score = round(sum(worth(one, objective) for one in outcomes) / len(outcomes), 6)
         spent = round(time.perf_counter() - started, 3)
-        kept = RoundItem(len(done), score, merit(score, params), params, figures, profile, spent)
+        kept = RoundItem(len(done), score, merit(score, params), params, figures, profile, spent, self._clock.now())
 
         def unit(db: Connection) -> None:
             self._hold(db, claim, "rounds")
-            tuning_rows.keep_round(db, task.id, kept, self._clock.now())
+            db.run("tuning_round_insert", task=task.id, **packed(**asdict(kept)))
 
         await self._store.write(unit)
 
@@ -286,7 +288,7 @@ class TuningService:
 
         def unit(db: Connection) -> None:
             if self._tasks.done(db, claim):
-                tuning_rows.keep_result(db, task.id, asdict(verdict))
+                db.run("tuning_result", **packed(id=task.id, result=asdict(verdict)))
 
         await self._store.write(unit)
 

@@ -12,10 +12,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.importing.records import Occurrences
 from amemorix.importing.readers.chat_exports import by_24_hours, person_of, said_in
 from amemorix.importing.readers.formats import FORMATS, detect, reader_for
-from amemorix.importing.records import Bad, Record
+from amemorix.importing.records import Bad, Occurrences, Record
 from amemorix.language.message_segments import in_words
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, ended, imported, jsonl, pasted, raw_folder
@@ -403,27 +402,6 @@ async def test_what_is_for_one_chat_only_is_seen_there_only(host: AMemorixHostSe
         assert await contents(host, query, chat_id="priv") == ["alpha walrus 海象"]
         assert await contents(host, query, chat_id="third") == []
         assert await contents(host, query, group_id="g") == await contents(host, query, user_id="u") == []
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.jsonl", '{"text": "beta walrus", "chat_id": "elsewhere"}'),
-        ("b.jsonl", '{"text": "beta walrus", "speaker": "Ada", "chat_id": "elsewhere"}'),
-        ("c.jsonl", '{"text": "beta walrus", "speaker": "Ada", "group_id": "elsewhere"}'),
-        ("d.json", '{"paragraphs": [{"content": "beta walrus", "chat_id": "elsewhere"}]}'),
-        ("e.csv", "text,chat_id\nbeta walrus,elsewhere\n"),
-    ],
-)
-async def test_another_chats_records_do_not_come_into_the_one(
-    host: AMemorixHostService, name: str, content: str
-) -> None:
-    task = await pasted(host, name, content, **CLOSED)
-    assert (task["status"], task["counts"]) == ("failed", {"failed": 1})
-    [chunk] = task["files"][0]["chunk_list"]
-    assert "elsewhere" in chunk["errors"][0]["reason"]
-    assert "'priv'" in chunk["errors"][0]["reason"]
-    assert await contents(host, "walrus") == []
 
 
 async def test_good_records_for_one_chat_are_stored_beside_bad_ones(host: AMemorixHostService) -> None:

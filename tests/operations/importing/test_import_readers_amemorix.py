@@ -17,7 +17,7 @@ from amemorix.errors import InvalidRequest
 from amemorix.importing.readers.amemorix_directory import AMemorixDirectory
 from amemorix.importing.records import Record
 from import_entrance import imported, raw_folder
-from import_readers import Read, bad, peak, read, records, store
+from import_readers import Read, bad, peak, read, records
 from reference_directory import VERSIONS, ReferenceDirectory, Version
 
 NOW = 1_800_000_000.0
@@ -275,57 +275,6 @@ def test_a_log_that_a_crash_left_with_its_index_is_read_in_place(tmp_path: Path)
     assert len(before) == 2
     assert [one.arguments["text"] for one in records(reader(), tmp_path / "copied")] == ["both were left 两个都在"]
     assert files(tmp_path / "copied") == before
-
-
-# in the memory
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_the_memory_takes_it_and_a_repetition_changes_nothing(
-    host: AMemorixHostService, tmp_path: Path, version: Version
-) -> None:
-    found = records(reader(), build(tmp_path, version))
-    for _ in range(2):
-        await store(host, found)
-        stats = await host.invoke("memory_stats", {})
-        assert (stats["paragraphs"], stats["relations"]) == (7, 4)
-    assert await texts(host, "杭州 租房", chat_id="群一") != []
-    assert "李雷上周搬到了杭州，在西湖边租了房子。" not in await texts(host, "李雷 搬到 杭州", chat_id="room-2")
-    assert "Water boils at 100 degrees." in await texts(host, "water boils", chat_id="room-2")
-    assert "A note that says nothing of its chat." not in await texts(host, "note says nothing chat", chat_id="群一")
-    assert "A note that says nothing of its chat." in await texts(host, "note says nothing chat")
-    if version != "first":
-        profile = await host.invoke("get_person_profile", {"person_id": "雷哥"})
-        assert (profile["person_id"], profile["summary"]) == (LI, "李雷，住在杭州。")
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_the_graph_is_the_directory_s(host: AMemorixHostService, tmp_path: Path, version: Version) -> None:
-    await store(host, records(reader(), build(tmp_path, version)))
-    graph = await host.invoke("memory_graph_admin", {"action": "get_graph", "limit": 100})
-    names = {node["id"]: node["name"] for node in graph["nodes"]}
-    assert {"李雷", "杭州", "西湖", "Alice", "Orbit", "Lisbon"} <= set(names.values())
-    edges = {(names[edge["source"]], names[edge["target"]]) for edge in graph["edges"]}
-    assert {("李雷", "杭州"), ("西湖", "杭州"), ("Alice", "Orbit"), ("Alice", "Lisbon")} <= edges
-
-
-async def test_what_the_host_sends_again_is_known(host: AMemorixHostService, tmp_path: Path) -> None:
-    await store(host, records(reader(), build(tmp_path, "current")))
-    again = await host.invoke(
-        "ingest_text",
-        {
-            "external_id": "turn:2", "source_type": "chat_turn", "chat_id": "room-2",
-            "text": "Alice works at Orbit and lives in Lisbon.", "timestamp": 1_695_000_000.0,
-        },
-    )  # fmt: skip
-    assert (again["stored_ids"], (await host.invoke("memory_stats", {}))["paragraphs"]) == ([], 7)
-
-
-async def test_times_arrive(host: AMemorixHostService, tmp_path: Path) -> None:
-    await store(host, records(reader(), build(tmp_path, "current")))
-    asked = {"mode": "time", "chat_id": "群一", "time_start": 1_689_999_999.0, "time_end": 1_690_000_601.0}
-    answer = await host.invoke("search_memory", asked)
-    assert [hit["content"] for hit in answer["hits"]] == ["李雷上周搬到了杭州，在西湖边租了房子。"]
 
 
 async def texts(host: AMemorixHostService, query: str, **where: str) -> list[str]:
