@@ -38,14 +38,9 @@ def lines(count: int, **more: Any) -> str:
 
 async def test_the_guide_tells_what_can_be_imported_and_how(host: AMemorixHostService) -> None:
     guide = await admin(host, "get_guide")
-    kinds = {one["action"] for one in guide["kinds"]}
-    assert {
-        "create_upload",
-        "create_paste",
-        "create_raw_scan",
-        "create_temporal_backfill",
-        "create_maibot_migration",
-    } <= kinds
+    assert [one["action"].removeprefix("create_") for one in guide["kinds"]] == [
+        "upload", "paste", "raw_scan", "lpmm_openie", "lpmm_convert", "maibot_migration", "temporal_backfill",
+    ]  # fmt: skip
     assert {"txt", "md", "jsonl", "csv", "json", "mem0", "a_memorix"} <= {one["format"] for one in guide["formats"]}
     assert all(one["what"] and one["fields"] and one["example"] for one in guide["formats"])
     assert guide["limits"]["max_queue_size"] == 20
@@ -193,6 +188,7 @@ async def test_what_waits_is_cancelled_at_once(opened: Open) -> None:
     await asyncio.sleep(0.05)
     found = (await admin(host, "get", task_id=task))["task"]
     assert (found["status"], found["files"][0]["status"], found["records"]) == ("cancelled", "cancelled", 0)
+    assert (found["progress"], found["bytes_done"]) == (0.0, 0)
 
 
 async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> None:
@@ -203,6 +199,10 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
     found = await ended(host, task)
     assert found["status"] == "cancelled"
     assert before <= found["records"] <= before + 5
+    assert found["progress"] == pytest.approx(found["records"] / 1500, abs=0.05)
+    assert found["bytes_done"] == pytest.approx(found["bytes_total"] * found["files"][0]["progress"], rel=0.01)
+    told = await turned_away(host, {"action": "retry_failed", "task_id": task}, "task_id", "conflict")
+    assert "it was cancelled. Import the same files again" in told
     assert (await stats(host))["paragraphs"] == found["records"], "what was stored stays"
     await nothing_staged(host)
     assert (await pasted(host, "b.txt", "a lamp"))["status"] == "completed", "the next one has its turn"

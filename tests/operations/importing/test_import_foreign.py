@@ -70,23 +70,23 @@ async def test_times_arrive_and_what_the_host_sends_again_is_known(host: AMemori
 
 
 @pytest.mark.parametrize(
-    ("export", "paragraphs", "relations", "query", "chat", "first"),
+    ("export", "kind", "paragraphs", "relations", "query", "chat", "first"),
     [
-        (test_import_readers_graphiti.export, 5, 1, "去年加入", "群一", "Alice: 我去年加入了星河公司"),
-        (test_import_readers_mem0.export, 6, 3, "过敏", "会话一", "小林对花生过敏"),
-        (test_import_readers_lpmm.openie, 2, 2, "内卷 文化模式", "any", PASSAGES[0]),
-        (test_import_readers_lpmm.lpmm_store, 3, 3, "内卷 文化模式", "any", PASSAGES[0]),
+        (test_import_readers_graphiti.export, "graphiti", 5, 1, "去年加入", "群一", "Alice: 我去年加入了星河公司"),
+        (test_import_readers_mem0.export, "mem0", 6, 3, "过敏", "会话一", "小林对花生过敏"),
+        (test_import_readers_lpmm.openie, "lpmm_openie", 2, 2, "内卷 文化模式", "any", PASSAGES[0]),
+        (test_import_readers_lpmm.lpmm_store, "lpmm_parquet", 3, 3, "内卷 文化模式", "any", PASSAGES[0]),
     ],
 )
 async def test_an_export_comes_over_once(
-    host: AMemorixHostService, export: Callable[[Path], Path], paragraphs: int, relations: int, query: str, chat: str,
+    host: AMemorixHostService, export: Callable[[Path], Path], kind: str, paragraphs: int, relations: int, query: str, chat: str,
     first: str,
 ) -> None:  # fmt: skip
-    folder = export(await raw_folder(host)).is_dir()
-    wish = {"format": "lpmm_parquet"} if folder else {}
+    wish = {"format": kind} if export(await raw_folder(host)).is_dir() else {}
     for status in ("stored", "existing"):
         task = await imported(host, "create_raw_scan", force=True, **wish)
         assert (task["status"], task["counts"]) == ("completed", {status: paragraphs}), task
+        assert task["files"][0]["format"] == kind
         assert ((await stats(host))["paragraphs"], (await stats(host))["relations"]) == (paragraphs, relations)
     assert (await contents(host, query, chat_id=chat))[0] == first
 

@@ -109,12 +109,6 @@ async def test_texts_of_a_chat_may_be_for_everyone(host: AMemorixHostService) ->
     assert await contents(host, "lamp", chat_id="d") == ["a lamp"]
 
 
-async def test_a_turn_without_a_chat_is_refused_with_the_reason(host: AMemorixHostService) -> None:
-    task = await pasted(host, "talk.jsonl", '{"speaker": "Ada", "text": "a kite"}')
-    assert (task["status"], task["counts"]) == ("failed", {})
-    assert "`chat_id` (`--chat`)" in task["files"][0]["error"]
-
-
 async def test_a_turn_without_a_chat_among_others_is_refused_with_the_reason(host: AMemorixHostService) -> None:
     lines = '{"speaker": "Ada", "text": "a kite"}\n{"speaker": "Ada", "text": "a lamp", "chat_id": "c"}'
     task = await pasted(host, "talk.jsonl", lines, skip_bad=True)
@@ -187,18 +181,6 @@ async def test_a_table_without_a_text_fails_with_the_reason(host: AMemorixHostSe
     assert (task["status"], task["files"][0]["status"]) == ("failed", "failed")
     assert "no column holds the text" in task["files"][0]["error"]
     assert "t.csv" in task["error"]
-
-
-async def test_foreign_exports_are_told_by_their_content(host: AMemorixHostService) -> None:
-    mem0 = {"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada"}]}
-    openie = {
-        "docs": [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": ["小雨"], "extracted_triples": []}]
-    }
-    one = await pasted(host, "export.json", json.dumps(mem0))
-    two = await pasted(host, "other.json", json.dumps(openie))
-    assert [task["files"][0]["format"] for task in (one, two)] == ["mem0", "lpmm_openie"]
-    assert [task["counts"] for task in (one, two)] == [{"stored": 1}, {"stored": 1}]
-    assert await contents(host, "猫") == ["小雨养了一只猫。"]
 
 
 async def test_lpmm_files_are_taken_from_their_folder(host: AMemorixHostService) -> None:

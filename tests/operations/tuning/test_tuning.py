@@ -62,8 +62,8 @@ async def spoilt(opened: Open) -> AMemorixHostService:
 # questions
 
 
-async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
-    await ended(filled, await create(filled))
+async def test_questions_give_nothing_away_and_trying_them_leaves_no_trace(filled: AMemorixHostService) -> None:
+    done = await ended(filled, await create(filled))
     links = rows(filled, LINKS)
     targets = [row for row in links if row[4] == "target"]
 
@@ -78,16 +78,11 @@ async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
     asked = {row[5] for row in links if row[4] == "hidden"}
     assert asked.isdisjoint({row[5] for row in targets})
 
-
-async def test_no_session_is_in_two_parts(filled: AMemorixHostService) -> None:
-    done = await ended(filled, await create(filled))
-    parts: dict[int, set[str]] = {}
-    for _, split, _, _, role, _, _, session in rows(filled, LINKS):
-        if role == "target":
-            parts.setdefault(session, set()).add(split)
-
-    assert all(len(some) == 1 for some in parts.values())
+    parts = {(row[7], row[1]) for row in targets}
+    assert len(parts) == len({session for session, _ in parts}), "no session is in two parts"
     assert {one["split"] for one in done["questions"]} == {"train", "validation", "held_out"}
+    assert rows(filled, "select * from retention") == [], "it counts as no use"
+    assert (await filled.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_the_same_data_and_seed_make_the_same_task(opened: Open, tmp_path: Path) -> None:
@@ -281,13 +276,15 @@ async def test_a_task_is_cancelled(spoilt: AMemorixHostService) -> None:
     assert error["error_code"] == "conflict"
 
 
-async def test_the_queue_has_an_end(opened: Open) -> None:
-    host = await opened(tuning={"max_queue_size": 2, "poll_interval_seconds": 3600.0})
+@pytest.mark.parametrize(("setting", "value", "taken"), [("max_queue_size", 2, 2), ("enabled", False, 0)])
+async def test_the_queue_has_an_end(opened: Open, setting: str, value: Any, taken: int) -> None:
+    host = await opened(tuning={setting: value, "poll_interval_seconds": 3600.0})
     await pause_background(host)  # nobody takes a task from it
-    for _ in range(2):
+    for _ in range(taken):
         await create(host)
     error = await host.invoke(ADMIN, {"action": "create_task"})
-    assert (error["error_code"], error["details"]["setting"]) == ("conflict", "tuning.max_queue_size")
+    assert (error["error_code"], error["details"]["setting"]) == ("conflict", f"tuning.{setting}")
+    assert (await ask(host, "settings"))[setting] == value
 
 
 async def test_old_tasks_are_forgotten(filled: AMemorixHostService) -> None:
@@ -297,19 +294,6 @@ async def test_old_tasks_are_forgotten(filled: AMemorixHostService) -> None:
     await ended(filled, await create(filled, rounds=2))
     assert [one["task_id"] for one in (await ask(filled, "list_tasks"))["items"]] == [4, 3]
     assert {row[0] for row in rows(filled, "select distinct task from tuning_rounds")} == {3, 4}
-
-
-async def test_switched_off_it_takes_no_task(opened: Open) -> None:
-    host = await opened(tuning={"enabled": False})
-    error = await host.invoke(ADMIN, {"action": "create_task"})
-    assert (error["error_code"], error["details"]["setting"]) == ("conflict", "tuning.enabled")
-    assert not (await ask(host, "settings"))["enabled"]
-
-
-async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> None:
-    await ended(filled, await create(filled))
-    assert rows(filled, "select * from retention") == []
-    assert (await filled.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
