@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -680,12 +681,11 @@ def _task_item(task: ImportTask, files: list[ImportFile]) -> ImportItem:
     done = sum(f.size * (1.0 if f.status in ("completed", "skipped", "failed") else f.share) for f in files)
     share = 1.0 if task.status.startswith("completed") else done / total if total else 0.0
     left = seconds / share * (1 - share) if task.is_open and 0 < share < 1 and seconds else None
-    return ImportItem(
-        task_id=f"i{task.id}", kind=task.kind, status=task.status, progress=round(share, 4), records=records,
-        counts=dict(sum((f.counts for f in files), Counter[str]())), bytes_total=total, bytes_done=round(done),
-        rate=round(records / seconds, 1) if seconds else 0.0, seconds_left=None if left is None else round(left, 1),
-        params=task.params, error=task.error, retry_parent_task_id=f"i{task.parent}" if task.parent else "",
-        warnings=[f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
-        requested_by=task.requested_by, created_at=task.created_at, started_at=task.started_at,
-        finished_at=task.finished_at, updated_at=task.updated_at,
-    )  # fmt: skip
+    told = {
+        "task_id": f"i{task.id}", "progress": round(share, 4), "records": records, "bytes_total": total,
+        "bytes_done": round(done), "counts": sum((f.counts for f in files), Counter[str]()),
+        "rate": round(records / seconds, 1) if seconds else 0.0, "seconds_left": None if left is None else round(left, 1),
+        "retry_parent_task_id": f"i{task.parent}" if task.parent else "",
+        "warnings": [f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
+    }  # fmt: skip
+    return ImportItem.model_validate({**asdict(task), **told})

@@ -105,12 +105,7 @@ def packed(**values: Any) -> dict[str, Any]:
 
 
 def tasks(
-    db: Connection,
-    *,
-    id_: int | None = None,
-    statuses: Sequence[str] | None = None,
-    limit: int = 1,
-    offset: int = 0,
+    db: Connection, *, id_: int | None = None, statuses: Sequence[str] | None = None, limit: int = 1, offset: int = 0
 ) -> list[TaskRow]:
     """The newest first."""
     values = {"id": id_, "statuses": optional_array(statuses), "limit": limit, "offset": offset}

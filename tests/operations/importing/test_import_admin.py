@@ -200,7 +200,9 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
     assert found["status"] == "cancelled"
     assert before <= found["records"] <= before + 5
     assert found["progress"] == pytest.approx(found["records"] / 1500, abs=0.05)
-    assert found["bytes_done"] == pytest.approx(found["bytes_total"] * found["files"][0]["progress"], rel=0.01)
+    assert found["bytes_done"] == pytest.approx(
+        found["bytes_total"] * found["files"][0]["progress"], abs=0.0001 * found["bytes_total"] + 1
+    )
     told = await turned_away(host, {"action": "retry_failed", "task_id": task}, "task_id", "conflict")
     assert "it was cancelled. Import the same files again" in told
     assert (await stats(host))["paragraphs"] == found["records"], "what was stored stays"

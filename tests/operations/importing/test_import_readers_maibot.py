@@ -148,16 +148,13 @@ def test_bad_rows_name_their_place(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("not a database at all")
     (tmp_path / "empty.db").write_bytes(b"")
+    assert read(MaiBotDatabase(), database(tmp_path / "no messages.db", OLD)) == []
     database(tmp_path / "other.db", "create table notes (id integer)")
     (tmp_path / "torn.db").write_bytes(maibot(tmp_path).read_bytes()[:700])
     for name in ("text.db", "empty.db", "other.db", "torn.db", "missing.db", "."):
         with pytest.raises(InvalidRequest) as caught:
             list(MaiBotDatabase().read(tmp_path / name, 0))
         assert caught.value.details == {"field": "path"}
-
-
-def test_an_empty_database_holds_nothing(tmp_path: Path) -> None:
-    assert read(MaiBotDatabase(), database(tmp_path / "MaiBot.db", OLD)) == []
 
 
 def test_text_that_is_not_utf8_is_mended(tmp_path: Path) -> None:
