@@ -13,7 +13,7 @@ from ..fields import Count
 from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
 from .labelled import LabelledQuery
-from .profiles import Applied
+from .profiles import ProfileApplied
 from .report import markdown, record, rounds_drawing
 from .rows import AppliedItem, QuestionCount, RoundItem, TaskRow
 from .search_space import TUNABLE, changed, shipped_profile
@@ -85,15 +85,6 @@ class ProfileFound(Response):
     history: list[AppliedItem] = Field(default_factory=list, description="What was applied, the newest first.")
 
 
-class ProfileApplied(Response):
-    """What was changed."""
-
-    changed: bool = Field(default=False, description="False: everything was so already.")
-    history_id: int = 0
-    profile: dict[str, Any] = Field(default_factory=dict)
-    previous: dict[str, Any] = Field(default_factory=dict)
-
-
 class ProfileExported(Response):
     """Settings as the text of a configuration file."""
 
@@ -136,12 +127,6 @@ class ExportProfile(Request):
     )
 
 
-def _profile_applied(applied: Applied) -> ProfileApplied:
-    return ProfileApplied(
-        changed=bool(applied.profile), history_id=applied.id, profile=applied.profile, previous=applied.previous
-    )
-
-
 @ops.operation("memory_tuning_admin", "get_profile")
 async def get_retrieval_profile(kernel: SDKMemoryKernel, request: GetRetrievalProfile) -> ProfileFound:
     """Show the retrieval settings at work, and what was applied."""
@@ -156,14 +141,13 @@ async def apply_retrieval_profile(kernel: SDKMemoryKernel, request: ApplyProfile
     profile = kernel.retrieval_profiles.read(request.profile, validate=request.strict)
     if request.task_id is not None:
         await kernel.tuning.get(request.task_id)
-    applied = await kernel.retrieval_profiles.apply(profile, reason=request.reason, task=request.task_id)
-    return _profile_applied(applied)
+    return await kernel.retrieval_profiles.apply(profile, reason=request.reason, task=request.task_id)
 
 
 @ops.operation("memory_tuning_admin", "rollback_profile", effect="write")
 async def rollback_retrieval_profile(kernel: SDKMemoryKernel, request: RollbackProfile) -> ProfileApplied:
     """Take back the profile that was applied last."""
-    return _profile_applied(await kernel.retrieval_profiles.rollback(validate=request.strict))
+    return await kernel.retrieval_profiles.rollback(validate=request.strict)
 
 
 @ops.operation("memory_tuning_admin", "export_profile")
@@ -369,8 +353,7 @@ async def cancel_tuning_task(kernel: SDKMemoryKernel, request: TaskId) -> TaskFo
 @ops.operation("memory_tuning_admin", "apply_best", effect="write")
 async def apply_best_profile(kernel: SDKMemoryKernel, request: ApplyBest) -> ProfileApplied:
     """Apply the settings that a tuning task found and recommends."""
-    applied = await kernel.tuning.apply_best(request.task_id, validate=request.strict, reason=request.reason)
-    return _profile_applied(applied)
+    return await kernel.tuning.apply_best(request.task_id, validate=request.strict, reason=request.reason)
 
 
 @ops.operation("memory_tuning_admin", "get_report")

@@ -25,7 +25,7 @@ from . import rows as tuning_rows
 from .comparison import Outcome, Verdict, judge, percentile, worth
 from .evaluation import Cancelled, Evaluator
 from .labelled import LabelledQuery, read_labelled
-from .profiles import Applied, RetrievalProfileService
+from .profiles import ProfileApplied, RetrievalProfileService
 from .query_set import divided, drafted, lines_of, statements, written_by_model
 from .rows import Question, QuestionCount, RoundItem, Stage, TaskRow, packed
 from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
@@ -164,7 +164,7 @@ class TuningService:
         self._cancelled.add(id_)
         return (await self.get(id_)).task
 
-    async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> Applied:
+    async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> ProfileApplied:
         """Apply what a task found. Raises NotFound, Conflict if it has not ended or found nothing better, and
         (`validate`) if it does not recommend it or the settings have changed since."""
         naming()(task_id=f"t{id_}")
