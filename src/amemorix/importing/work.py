@@ -65,15 +65,9 @@ class ImportWork:
     """
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        config: Config,
-        clock: Clock,
-        zones: TimeZones,
-        ingest: IngestService,
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, ingest: IngestService,
         places: Places,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._store = store
         self._settings = config.imports
         self._clock = clock
@@ -106,17 +100,15 @@ class ImportWork:
         params, most = task.params, int(task.params["limit"])
         total = max(min(most, file.size), 1)
 
-        def dated(
-            id_: int, content: str, recorded_at: float, chat_id: str
-        ) -> tuple[str, int, float, float, bytes] | None:
+        def dated(id_: int, content: str, at: float, chat_id: str) -> tuple[str, int, float, float, bytes] | None:
             """(how the time was found, paragraph, start, end, terms)."""
             zone = self._zones.of(chat_id)
-            if spans := find_span(content, now=recorded_at, zone=zone):
+            if spans := find_span(content, now=at, zone=zone):
                 how, start, end = "by_text", spans[0][1].start, spans[0][1].end
             elif params.get("no_created_fallback"):
                 return None
             else:
-                how, start, end = "by_recorded_time", recorded_at, recorded_at
+                how, start, end = "by_recorded_time", at, at
             return how, id_, start, end, new_paragraph(content, start, zone).terms
 
         def unit(db: Connection) -> ImportFile:
@@ -240,9 +232,9 @@ class ImportWork:
             chunk.share = file.share
             await self._write(task, file_id, one.index, chunk, lease, started, position=file.position)
             await self._rest(started)
-        written = time.monotonic()
         if not file.rest:
             return
+        written = time.monotonic()
         async for chunk in self._chunks(source, preparer, file.position):
             without = chunk.problems and all(one.reason == NO_CHAT for one in chunk.problems)
             if number == 0 and without and not any(item.what for item in chunk.items):
@@ -285,16 +277,8 @@ class ImportWork:
                     db.run("import_source_met", file=file, source=source)
             problems, more = chunk.problems[:MOST_PROBLEMS], len(chunk.problems) - MOST_PROBLEMS
             errors = [asdict(one) for one in (*problems, *([Bad("", f"and {more} more")] if more > 0 else ()))]
-            row = ChunkItem(
-                number,
-                "failed" if failed else "completed",
-                chunk.start,
-                chunk.stop,
-                chunk.records,
-                +counts,
-                errors,
-                now,
-            )
+            status = "failed" if failed else "completed"
+            row = ChunkItem(number, status, chunk.start, chunk.stop, chunk.records, +counts, errors, now)
             until = time.monotonic()
             import_rows.keep_chunk(
                 db, import_rows.file(db, file), row, position=position, share=chunk.share,

@@ -141,21 +141,19 @@ async def test_questions_of_ones_own(filled: AMemorixHostService) -> None:
     assert kept == {one["query"] for one in given}
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ({"query": "x", "chat_id": "nowhere", "expected": ["p1"]}, "queries.0.chat_id"),
-        ({"query": "x", "chat_id": "en", "expected": ["p999999"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": ["a text that nobody wrote"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": ["坐火车到敦煌看壁画，骑骆驼爬沙丘"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": []}, "queries.0.expected"),
-        ({"query": "", "expected": ["p1"]}, "queries.0.query"),
-    ],
-)
-async def test_questions_that_nothing_answers_are_refused(
-    filled: AMemorixHostService, query: dict[str, Any], field: str
-) -> None:
-    await refused(filled, ADMIN, {"action": "create_task", "queries": [query]}, field)
+UNANSWERED: list[tuple[dict[str, Any], str]] = [
+    ({"query": "x", "chat_id": "nowhere", "expected": ["p1"]}, "queries.0.chat_id"),
+    ({"query": "x", "chat_id": "en", "expected": ["p999999"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": ["a text that nobody wrote"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": ["坐火车到敦煌看壁画，骑骆驼爬沙丘"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": []}, "queries.0.expected"),
+    ({"query": "", "expected": ["p1"]}, "queries.0.query"),
+]
+
+
+async def test_questions_that_nothing_answers_are_refused(filled: AMemorixHostService) -> None:
+    for query, field in UNANSWERED:
+        await refused(filled, ADMIN, {"action": "create_task", "queries": [query]}, field)
     assert (await ask(filled, "list_tasks"))["total"] == 0
 
 
@@ -372,48 +370,48 @@ async def test_a_profile_that_was_begun_and_never_applied_is_forgotten(host: AMe
     assert [one["status"] for one in (await ask(host, "get_profile"))["history"]] == ["rolled_back"]
 
 
-@pytest.mark.parametrize(
-    ("args", "field"),
-    [
-        ({"action": "apply_profile"}, "profile"),
-        ({"action": "apply_profile", "profile": {}}, "profile"),
-        ({"action": "apply_profile", "profile": {"retrieval": {}}}, "profile"),
-        ({"action": "apply_profile", "profile": "dense"}, "profile"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.dense": -1}}, "profile.retrieval.weights.dense"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.dense": "x"}}, "profile.retrieval.weights.dense"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.none": 1}}, "profile.retrieval.weights.none"),
-        ({"action": "apply_profile", "profile": {"storage.readers": 3}}, "profile.storage.readers"),
-        ({"action": "apply_profile", "profile": {"retrieval.noise.enabled": False}}, "profile.retrieval.noise.enabled"),
-        (
-            {"action": "apply_profile", "profile": {"retrieval.sparse.backend": "fts5"}, "validate": False},
-            "profile.retrieval.sparse.backend",
-        ),
-        ({"action": "create_task", "objective": "speed"}, "objective"),
-        ({"action": "create_task", "intensity": "wild"}, "intensity"),
-        ({"action": "create_task", "rounds": 1}, "rounds"),
-        ({"action": "create_task", "sample_size": 5}, "sample_size"),
-        ({"action": "create_task", "seed": -1}, "seed"),
-        ({"action": "create_task", "top_k": 0}, "top_k"),
-        ({"action": "create_task", "queries": "x"}, "queries"),
-        ({"action": "get_task"}, "task_id"),
-        ({"action": "get_task", "task_id": "x7"}, "task_id"),
-        ({"action": "get_task", "task_id": True}, "task_id"),
-        ({"action": "get_rounds", "task_id": 1, "limit": 501}, "limit"),
-        ({"action": "get_report", "task_id": 1, "format": "pdf"}, "format"),
-        ({"action": "list_tasks", "status": "lost"}, "statuses.0"),
-    ],
-)
-async def test_arguments_that_do_not_fit(host: AMemorixHostService, args: dict[str, Any], field: str) -> None:
-    result = await host.invoke(ADMIN, args)
-    assert result["error_code"] == "invalid_request", result
-    assert result["details"]["field"] in (field, field.replace("statuses", "status")), result
+UNFIT: list[tuple[dict[str, Any], str]] = [
+    ({"action": "apply_profile"}, "profile"),
+    ({"action": "apply_profile", "profile": {}}, "profile"),
+    ({"action": "apply_profile", "profile": {"retrieval": {}}}, "profile"),
+    ({"action": "apply_profile", "profile": "dense"}, "profile"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.dense": -1}}, "profile.retrieval.weights.dense"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.dense": "x"}}, "profile.retrieval.weights.dense"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.none": 1}}, "profile.retrieval.weights.none"),
+    ({"action": "apply_profile", "profile": {"storage.readers": 3}}, "profile.storage.readers"),
+    ({"action": "apply_profile", "profile": {"retrieval.noise.enabled": False}}, "profile.retrieval.noise.enabled"),
+    (
+        {"action": "apply_profile", "profile": {"retrieval.sparse.backend": "fts5"}, "validate": False},
+        "profile.retrieval.sparse.backend",
+    ),
+    ({"action": "create_task", "objective": "speed"}, "objective"),
+    ({"action": "create_task", "intensity": "wild"}, "intensity"),
+    ({"action": "create_task", "rounds": 1}, "rounds"),
+    ({"action": "create_task", "sample_size": 5}, "sample_size"),
+    ({"action": "create_task", "seed": -1}, "seed"),
+    ({"action": "create_task", "top_k": 0}, "top_k"),
+    ({"action": "create_task", "queries": "x"}, "queries"),
+    ({"action": "get_task"}, "task_id"),
+    ({"action": "get_task", "task_id": "x7"}, "task_id"),
+    ({"action": "get_task", "task_id": True}, "task_id"),
+    ({"action": "get_rounds", "task_id": 1, "limit": 501}, "limit"),
+    ({"action": "get_report", "task_id": 1, "format": "pdf"}, "format"),
+    ({"action": "list_tasks", "status": "lost"}, "statuses.0"),
+]
+
+
+async def test_arguments_that_do_not_fit(host: AMemorixHostService) -> None:
+    for args, field in UNFIT:
+        result = await host.invoke(ADMIN, args)
+        assert result["error_code"] == "invalid_request", result
+        assert result["details"]["field"] in (field, field.replace("statuses", "status")), result
     assert (await ask(host, "get_profile"))["history"] == []
     assert (await ask(host, "list_tasks"))["total"] == 0
 
 
-@pytest.mark.parametrize("action", ["get_task", "get_rounds", "cancel", "apply_best", "get_report", "export_profile"])
-async def test_unknown_tasks(host: AMemorixHostService, action: str) -> None:
-    await refused(host, ADMIN, {"action": action, "task_id": 77}, "task_id", "not_found")
+async def test_unknown_tasks(host: AMemorixHostService) -> None:
+    for action in ("get_task", "get_rounds", "cancel", "apply_best", "get_report", "export_profile"):
+        await refused(host, ADMIN, {"action": action, "task_id": 77}, "task_id", "not_found")
 
 
 async def test_without_validation_other_settings_of_retrieval_may_be_named(host: AMemorixHostService) -> None:
