@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+from amemorix.importing.readers.formats import reader_for
 from amemorix.importing.records import Bad, Reader, Record
 
 Read = list[tuple[int, Record | Bad]]
@@ -44,6 +45,14 @@ def write(path: Path, value: Any) -> Path:
     """A JSON file."""
     path.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
     return path
+
+
+def turns(name: str, path: Path, **options: Any) -> list[dict[str, Any]]:
+    """The arguments of the turns of a file that holds nothing else, the same at each reading."""
+    found = list(reader_for(name, options).read(path, 0))
+    assert list(reader_for(name, options).read(path, 0)) == found
+    assert all(isinstance(one, Record) and one.kind == "turn" for _, one in found), found
+    return [one.arguments for _, one in found if isinstance(one, Record)]
 
 
 def peak(reader: Reader, path: Path) -> tuple[int, int]:

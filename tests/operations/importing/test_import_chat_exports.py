@@ -14,6 +14,7 @@ from amemorix.importing.readers.formats import detect, reader_for
 from amemorix.importing.records import Record
 from entrance import hits
 from import_entrance import pasted
+from import_readers import turns
 
 RULE = "=" * 64
 QQ = f"""消息记录（此消息记录为文本格式，不支持重新导入）
@@ -156,12 +157,8 @@ TOLD: list[tuple[str, str, list[tuple[str, str | None, str, str]]]] = [
 ]  # fmt: skip
 
 
-def turns(name: str, path: Path) -> list[tuple[Any, ...]]:
-    keys = ("speaker", "person_id", "time", "text")
-    found = list(reader_for(name, {}).read(path, 0))
-    assert list(reader_for(name, {}).read(path, 0)) == found
-    assert all(isinstance(one, Record) for _, one in found)
-    return [tuple(one.arguments.get(key) for key in keys) for _, one in found if isinstance(one, Record)]
+def said(name: str, path: Path) -> list[tuple[Any, ...]]:
+    return [tuple(one.get(key) for key in ("speaker", "person_id", "time", "text")) for one in turns(name, path)]
 
 
 def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -169,20 +166,20 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "text", "said"), TOLD)
+@pytest.mark.parametrize(("name", "text", "told"), TOLD)
 def test_an_export_is_told_by_itself(
-    tmp_path: Path, name: str, text: str, said: list[tuple[str, str | None, str, str]]
+    tmp_path: Path, name: str, text: str, told: list[tuple[str, str | None, str, str]]
 ) -> None:
     path = write(tmp_path / name, text)
     kind = detect(path.name, path)
     assert kind == {".json": "discord", ".csv": "csv"}.get(path.suffix, "chat_log")
-    assert turns(kind, path) == said
+    assert said(kind, path) == told
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030"])
 def test_an_export_may_have_another_encoding(tmp_path: Path, encoding: str) -> None:
     path = write(tmp_path / "群.txt", QQ, encoding)
-    assert (detect(path.name, path), turns("chat_log", path)) == ("chat_log", QQ_SAID)
+    assert (detect(path.name, path), said("chat_log", path)) == ("chat_log", QQ_SAID)
 
 
 def test_authors_of_books_do_not_speak(tmp_path: Path) -> None:
@@ -243,9 +240,9 @@ HEADING = QQ[: QQ.index("2026")]
 def test_hours_of_qq_by_twelve(tmp_path: Path, written: str, read: str) -> None:
     path = write(tmp_path / "a.txt", f"{HEADING}2025-01-02 {written} 小雨\n我对芒果过敏\n")
     assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+    assert said("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
     path = write(tmp_path / "b.txt", f"2025-01-02 {written} 小雨：我对芒果过敏\n")
-    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+    assert said("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
 
 
 async def test_an_export_without_a_message_fails(host: AMemorixHostService) -> None:
@@ -321,7 +318,7 @@ def test_other_texts_are_no_chats(tmp_path: Path, text: str) -> None:
 )  # fmt: skip
 def test_a_date_or_a_time_is_no_name(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "a.txt", f"Mia: hi\n{line}\n大黄2号: ok\n10001: yes\n")
-    assert turns("chat_log", path) == [
+    assert said("chat_log", path) == [
         ("Mia", None, None, f"hi\n{line}"),
         ("大黄2号", None, None, "ok"),
         ("10001", None, None, "yes"),
