@@ -7,7 +7,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-from amemorix import AMemorixHostService
+from amemorix.importing.readers.formats import reader_for
 from amemorix.importing.records import Bad, Reader, Record
 
 Read = list[tuple[int, Record | Bad]]
@@ -47,25 +47,12 @@ def write(path: Path, value: Any) -> Path:
     return path
 
 
-async def store(host: AMemorixHostService, found: list[Record]) -> list[dict[str, Any]]:
-    """Hand records to the operations that their kinds name; all of them must be accepted without a warning."""
-    answers: list[dict[str, Any]] = []
-    for record in found:
-        arguments = dict(record.arguments)
-        if record.kind in ("text", "summary"):
-            answer = await host.invoke(f"ingest_{record.kind}", arguments)
-        elif record.kind == "turn":
-            chat = {key: arguments.pop(key) for key in ("chat_id", "group_id", "user_id")}
-            answer = await host.invoke("ingest_messages", {**chat, "messages": [arguments]})
-        else:
-            action = "set_override" if record.kind == "override" else "add_alias"
-            if record.kind == "override":
-                arguments.pop("chat_id")
-            answer = await host.invoke("memory_profile_admin", {"action": action, **arguments})
-        assert answer["success"], (record, answer)
-        assert not answer.get("warnings"), (record, answer)
-        answers.append(answer)
-    return answers
+def turns(name: str, path: Path, **options: Any) -> list[dict[str, Any]]:
+    """The arguments of the turns of a file that holds nothing else, the same at each reading."""
+    found = list(reader_for(name, options).read(path, 0))
+    assert list(reader_for(name, options).read(path, 0)) == found
+    assert all(isinstance(one, Record) and one.kind == "turn" for _, one in found), found
+    return [one.arguments for _, one in found if isinstance(one, Record)]
 
 
 def peak(reader: Reader, path: Path) -> tuple[int, int]:

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from amemorix.tuning.comparison import Outcome, compare, judge, mean_outcome, outcome, worth
-from amemorix.tuning.query_set import Draft, divided
+from amemorix.tuning.query_set import divided
 from amemorix.tuning.questions import about_fact, about_relation, copies, from_turn
-from amemorix.tuning.rows import RoundItem
+from amemorix.tuning.rows import Question, RoundItem
 from amemorix.tuning.search_space import (
     CURRENT,
     FACTORS,
@@ -87,9 +87,9 @@ def test_a_difference_by_chance_is_not_taken_for_one() -> None:
     assert compare({}, {}, seed=0).questions == 0
 
 
-def drafts(chats: int, sessions: int, each: int) -> list[Draft]:
+def drafts(chats: int, sessions: int, each: int) -> list[Question]:
     return [
-        Draft("reply", f"c{c}", f"q{c}.{s}.{n}", (1000 * c + 10 * s + n,), frozenset({100 * c + s}))
+        Question("reply", f"c{c}", f"q{c}.{s}.{n}", (1000 * c + 10 * s + n,), frozenset({100 * c + s}))
         for c in range(chats)
         for s in range(sessions)
         for n in range(each)
@@ -113,7 +113,7 @@ def test_parts_are_made_of_whole_sessions_or_chats(chats: int, unit: str) -> Non
 
 
 def test_a_question_answered_in_two_parts_is_left_out() -> None:
-    across = Draft("fact", "c0", "across", (1, 2), frozenset(range(12)))
+    across = Question("fact", "c0", "across", (1, 2), frozenset(range(12)))
     assert "across" not in {one.text for one in divided([*drafts(1, 12, 2), across], seed=0)}
 
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..audit_context import Act, acting_as, naming
@@ -20,8 +19,7 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
-from .backfill import TemporalBackfill
-from .roots import STAGING, Places
+from .roots import Places
 from .rows import ImportFile, ImportTask, NewImportFile
 from .staging import Staging
 from .work import Ended, ImportWork, Lease
@@ -32,7 +30,7 @@ log = logging.getLogger(__name__)
 BACKFILL = "temporal_backfill"
 AT_REST = ("completed", "skipped", "failed", "cancelled")
 SWEEP_EVERY = 60
-"""Idle looks between two looks for staged files that nobody wants."""
+"""Idle looks between two looks for staged files that nobody wants, as after every task."""
 
 
 class ImportTaskManager:
@@ -48,12 +46,7 @@ class ImportTaskManager:
         self.places = Places(store.folder, config.imports.roots)
         self.staging = Staging(self.places.staging)
         self._tasks = TaskWorker(store, "import", clock=clock, lease=config.imports.lease_seconds)
-        self._thread = ThreadPoolExecutor(1, "amemorix-import")
-        self._work = ImportWork(
-            store, config=config, clock=clock, zone=zones.general, ingest=ingest, places=self.places,
-            thread=self._thread,
-        )  # fmt: skip
-        self._backfill = TemporalBackfill(store, work=self._work, config=config, clock=clock, zones=zones)
+        self._work = ImportWork(store, config=config, clock=clock, zones=zones, ingest=ingest, places=self.places)
         self._wake = asyncio.Event()
         self._current = 0
 
@@ -113,7 +106,7 @@ class ImportTaskManager:
             return status or found.status
 
         if await self._store.write(unit) == "cancel_requested" and self._current == task:
-            self._work.stop()
+            self._work.stopping.set()
         self._wake.set()
 
     async def retry(self, task: int, overrides: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
@@ -158,8 +151,7 @@ class ImportTaskManager:
 
     async def run(self) -> None:
         """Work for ever; ends when cancelled. What another run had begun is taken over."""
-        idle = 0
-        self._work.go_on()
+        idle = -1
         while True:
             try:
                 busy = self._enabled and await self._step()
@@ -168,9 +160,9 @@ class ImportTaskManager:
             except Exception:
                 log.exception("imports failed; retrying")
                 busy = False
-            if not busy and idle % SWEEP_EVERY == 0:
-                await self._sweep()
             idle = 0 if busy else idle + 1
+            if idle % SWEEP_EVERY == 0:
+                await self._sweep()
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
@@ -183,7 +175,7 @@ class ImportTaskManager:
             for claim in claims:
                 task = await self._store.read(lambda db, claim=claim: import_rows.task(db, claim.key))
                 self._current, self._store.importing = task.id, True
-                self._work.go_on()
+                self._work.stopping.clear()
                 act = Act(
                     "background", "import", task.requested_by, "memory", self._clock.now(), {"task_id": f"i{task.id}"}
                 )
@@ -191,12 +183,14 @@ class ImportTaskManager:
                     with acting_as(act):
                         await self._run_task(task, Lease(self._tasks, claim))
                 except Ended:
-                    await self._end_cancelled(claim)
+                    if await self._store.write(lambda db, claim=claim: self._end_cancelled(db, claim)):
+                        log.info("import i%d ends: cancelled", task.id)
                 except asyncio.CancelledError:
                     raise
                 except Exception as exc:
                     log.exception("import i%d failed; retrying", task.id)
-                    await self._note_failure(claim, f"{type(exc).__name__}: {exc}"[:500])
+                    error = f"{type(exc).__name__}: {exc}"[:500]
+                    await self._store.write(lambda db, claim=claim, error=error: self._note_failure(db, claim, error))
                 finally:
                     self._current, self._store.importing = 0, False
         return bool(claims)
@@ -210,13 +204,11 @@ class ImportTaskManager:
         log.info("import i%d (%s) begins: %d files", task.id, task.kind, len(files))
         for file in files:
             await self._store.write(lambda db, file=file: db.run("import_file_preparing", id=file.id))
-            if task.kind == BACKFILL:
-                await self._backfill.run(task, file, lease)
-            else:
-                await self._work.file(task, file, lease)
+            work = self._work.backfill if task.kind == BACKFILL else self._work.file
+            await work(task, file, lease)
             _log_file(await self._store.read(lambda db, file=file: import_rows.file(db, file.id)))
 
-        def end(db: Connection) -> tuple[str, list[ImportFile]]:
+        def end(db: Connection) -> str:
             lease.renew(db)
             files = import_rows.files(db, [task.id])
             well = [file for file in files if _went_well(file)]
@@ -227,48 +219,30 @@ class ImportTaskManager:
             if status == "failed":
                 db.run("import_files_given_up", task=task.id, error=error)
             self._tasks.done(db, lease.claim, status, error=error)
-            return status, well
+            return status
 
-        status, well = await self._store.write(end)
+        status = await self._store.write(end)
         log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
-        await self._drop(well)
 
-    async def _end_cancelled(self, claim: Claim) -> None:
+    def _end_cancelled(self, db: Connection, claim: Claim) -> bool:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
-
-        def unit(db: Connection) -> list[ImportFile]:
-            cancelled = import_rows.task(db, claim.key).status == "cancel_requested"
-            if not cancelled or not self._tasks.done(db, claim, "cancelled"):
-                return []
+        cancelled = import_rows.task(db, claim.key).status == "cancel_requested"
+        if cancelled := cancelled and self._tasks.done(db, claim, "cancelled"):
             import_rows.cancel_rest(db, claim.key)
-            return import_rows.files(db, [claim.key])
+        return cancelled
 
-        if files := await self._store.write(unit):
-            log.info("import i%d ends: cancelled", claim.key)
-        await self._drop(files)
-
-    async def _note_failure(self, claim: Claim, error: str) -> None:
+    def _note_failure(self, db: Connection, claim: Claim, error: str) -> None:
         """Try again after a pause that doubles; give up after the last try."""
-
-        def unit(db: Connection) -> None:
-            settings = self._settings
-            if not self._tasks.retry(db, claim, error, settings.retry_seconds, settings.max_attempts):
-                db.run("import_files_given_up", task=claim.key, error=error)
-
-        await self._store.write(unit)
-
-    # staged files
-
-    async def _drop(self, files: Sequence[ImportFile]) -> None:
-        """Remove staged files that no other task wants."""
-        paths = {file.path for file in files if file.root == STAGING}
-        if paths:
-            wanted = await self._store.read(lambda db: import_rows.staged(db, self._keep_since()))
-            await asyncio.to_thread(lambda: [self.staging.remove(path) for path in paths - wanted])
+        if not self._tasks.retry(db, claim, error, self._settings.retry_seconds, self._settings.max_attempts):
+            db.run("import_files_given_up", task=claim.key, error=error)
 
     async def _sweep(self) -> None:
+        """Remove staged files that no task wants."""
+
         def read(db: Connection) -> tuple[set[str], set[str]]:
-            return import_rows.staged(db, self._keep_since()), {row[0] for row in db.run("import_staged_used")}
+            since = self._clock.now() - self._settings.keep_staged_hours * 3600
+            wanted, used = db.run("import_staged", since=since), db.run("import_staged_used")
+            return {path for (path,) in wanted}, {path for (path,) in used}
 
         try:
             wanted, used = await self._store.read(read)
@@ -276,13 +250,9 @@ class ImportTaskManager:
         except Exception:
             log.exception("the removal of staged files failed; retrying")
 
-    def _keep_since(self) -> float:
-        return self._clock.now() - self._settings.keep_staged_hours * 3600
-
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
-        self._work.stop()
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._work.close()
 
 
 def _went_well(file: ImportFile) -> bool:

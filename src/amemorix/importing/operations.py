@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
-from itertools import islice
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from functools import partial
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, model_validator
@@ -17,9 +19,10 @@ from ..store.ports import Connection
 from . import rows as import_rows
 from .manager import BACKFILL
 from .readers.formats import FORMATS, SUFFIXES, reader_for
+from .readers.maibot import MaiBotDatabase
+from .records import sentences
 from .roots import ALIASES, STAGING
-from .rows import STATES, ImportChunk, ImportFile, ImportTask, NewImportFile
-from .warnings import sentences
+from .rows import STATES, ChunkItem, ImportFile, ImportTask, NewImportFile
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -30,6 +33,8 @@ ops: Operations[SDKMemoryKernel] = Operations()
 COMPONENT = "memory_import_admin"
 LARGEST_OFFSET = 2**62
 MOST_CHUNKS = 500
+Strategy = Literal["auto", "factual", "narrative", "quote"]
+Ids = Annotated[list[RequiredName], Field(max_length=10_000)]
 RowNumber = Annotated[int, Field(ge=0, le=LARGEST_OFFSET)]
 
 # what may be asked
@@ -68,7 +73,7 @@ class Common(Request):
         "in every chat as the text of a profile is, counts as bad, but for the groups of OneBot and the users of mem0, "
         "which are put into it; empty: as each says, else `chat_id`.",
     )
-    strategy_override: Literal["auto", "factual", "narrative", "quote"] = Field(
+    strategy_override: Strategy = Field(
         "auto",
         validation_alias=AliasChoices("strategy_override", "knowledge_type"),
         description="What kind of text the texts are; `auto` tells by their form.",
@@ -141,16 +146,11 @@ class CreateMaiBotMigration(Common):
     )  # fmt: skip
     time_from: TimeInput = Field(None, description="Only messages from then on.")
     time_to: TimeInput = Field(None, description="Only messages until then.")
-    stream_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these chats.")
-    group_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these groups.")
-    user_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only by these users.")
+    stream_ids: Ids = Field(default_factory=list, description="Only of these chats.")
+    group_ids: Ids = Field(default_factory=list, description="Only of these groups.")
+    user_ids: Ids = Field(default_factory=list, description="Only by these users.")
     start_id: RowNumber | None = Field(None, description="Only from this row of the table on.")
     end_id: RowNumber | None = Field(None, description="Only up to this row.")
-
-    def filters(self) -> dict[str, Any]:
-        """As the reader takes them."""
-        names = {"time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id"}
-        return self.model_dump(include=names, exclude_defaults=True)
 
 
 class FileInput(Request):
@@ -245,7 +245,7 @@ class Overrides(Request):
 
     skip_bad: bool | None = Field(default=None, description="Store the good records of chunks that hold bad ones.")
     chat_id: Name | None = None
-    strategy_override: Literal["auto", "factual", "narrative", "quote"] | None = None
+    strategy_override: Strategy | None = None
 
 
 class RetryFailed(Which):
@@ -301,19 +301,6 @@ class ResolvedPath(Response):
     is_file: bool = False
     is_dir: bool = False
     size: int = 0
-
-
-class ChunkItem(BaseModel):
-    """A stretch of a file."""
-
-    index: int
-    status: str
-    start: int
-    stop: int
-    records: int
-    counts: dict[str, int]
-    errors: list[dict[str, str]] = Field(description="place, reason.")
-    done_at: float | None
 
 
 class FileItem(BaseModel):
@@ -424,7 +411,7 @@ async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> Resolve
     places = kernel.imports.places
 
     def look() -> ResolvedPath:
-        root, path = _root_of(kernel, request, "raw")
+        root, path = _place(kernel, request, *ALIASES)
         shown = {"alias": root, "relative_path": path, "resolved_path": str(places.shown(root, path))}
         try:
             with places.opened(root, path) as opened:
@@ -441,15 +428,13 @@ async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> Resolve
 @ops.operation(COMPONENT, "create_upload", effect="write", role="admin")
 async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
     """Import files that were uploaded, or whose content is handed over."""
-    kernel.imports.refuse_if_off()
-    _check_columns(request)
-    for number, file in enumerate(request.files):
-        _check_length(kernel, f"files.{number}.content", file.content)
-        request.format_of(file.name, file.format)
-    kernel.imports.refuse_if_too_many(len(request.files))
     staging = kernel.imports.staging
 
     def stage() -> list[NewImportFile]:
+        for number, file in enumerate(request.files):
+            _check_length(kernel, f"files.{number}.content", file.content)
+            request.format_of(file.name, file.format)
+        kernel.imports.refuse_if_too_many(len(request.files))
         found = [staging.find(file.staged) if file.staged else None for file in request.files]
         made: list[NewImportFile] = []
         for known, file in zip(found, request.files, strict=True):
@@ -458,73 +443,70 @@ async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
             made.append(NewImportFile(name, STAGING, one.path, request.format_of(name, file.format), one.size))
         return made
 
-    return await _created(kernel, "upload", request, await asyncio.to_thread(stage))
+    return await _created(
+        kernel, "upload", request, stage, keep={file.staged.partition("/")[0] for file in request.files}
+    )
 
 
 @ops.operation(COMPONENT, "create_paste", effect="write", role="admin")
 async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
     """Import a text that is handed over."""
-    kernel.imports.refuse_if_off()
-    _check_columns(request)
-    _check_length(kernel, "content", request.content)
-    if not request.content.strip():
-        raise InvalidRequest("content: there is no text.", field="content")
-    format_, content = request.format_of(request.name), request.content.encode("utf-8", "replace")
-    staged = await asyncio.to_thread(lambda: kernel.imports.staging.put(request.name, content))
-    file = NewImportFile(request.name, STAGING, staged.path, format_, staged.size)
-    return await _created(kernel, "paste", request, [file])
+
+    def stage() -> list[NewImportFile]:
+        _check_length(kernel, "content", request.content)
+        if not request.content.strip():
+            raise InvalidRequest("content: there is no text.", field="content")
+        format_ = request.format_of(request.name)
+        staged = kernel.imports.staging.put(request.name, request.content.encode("utf-8", "replace"))
+        return [NewImportFile(request.name, STAGING, staged.path, format_, staged.size)]
+
+    return await _created(kernel, "paste", request, stage)
 
 
 @ops.operation(COMPONENT, "create_raw_scan", effect="write", role="admin")
 async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Task:
     """Import the files below a folder, or one file."""
-    kernel.imports.refuse_if_off()
-    _check_columns(request)
-    _check_alias(request, "raw")
-    known = FORMATS.get(request.format_of(""))
 
     def find() -> list[NewImportFile]:
-        if known and known.folder:
-            return [_file_at(kernel, *_root_of(kernel, request, "raw"), request.format)]
+        known = request.format_of("")
+        if known and FORMATS[known].folder:
+            return [_file_at(kernel, *_place(kernel, request, "raw"), known)]
         return _files_below(kernel, request, "raw", request.glob, request.format_of, recursive=request.recursive)
 
-    return await _created(kernel, "raw_scan", request, await asyncio.to_thread(find))
+    return await _created(kernel, "raw_scan", request, find)
 
 
 @ops.operation(COMPONENT, "create_lpmm_openie", effect="write", role="admin")
 async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie) -> Task:
     """Import the OpenIE files of LPMM."""
-    kernel.imports.refuse_if_off()
-    _check_alias(request, "lpmm")
     pattern = "*.json" if request.include_all_json else "*-openie.json"
-    files = await asyncio.to_thread(lambda: _files_below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie"))
-    return await _created(kernel, "lpmm_openie", request, files)
+    find = partial(_files_below, kernel, request, "lpmm", pattern, lambda _: "lpmm_openie")
+    return await _created(kernel, "lpmm_openie", request, find)
 
 
 @ops.operation(COMPONENT, "create_lpmm_convert", effect="write", role="admin")
 async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConvert) -> Task:
     """Import the store of LPMM; its texts get vectors of this memory's model."""
-    kernel.imports.refuse_if_off()
-    _check_alias(request, "lpmm", "converted")
-    file = await asyncio.to_thread(lambda: _file_at(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet"))
-    return await _created(kernel, "lpmm_convert", request, [file])
+
+    def find() -> list[NewImportFile]:
+        return [_file_at(kernel, *_place(kernel, request, "lpmm", "converted"), "lpmm_parquet")]
+
+    return await _created(kernel, "lpmm_convert", request, find)
 
 
 @ops.operation(COMPONENT, "create_maibot_migration", effect="write", role="admin")
 async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBotMigration) -> Task:
     """Import the chats in a database of MaiBot, which may be in use."""
-    kernel.imports.refuse_if_off()
-    filters = request.filters()
-    reader_for("maibot", filters)
+    filters = request.model_dump(include=set(MaiBotDatabase.takes), exclude_defaults=True)
 
-    def find() -> NewImportFile:
+    def find() -> list[NewImportFile]:
+        reader_for("maibot", filters)
         kernel.imports.places.aliases()
         absolute = request.source_db.startswith(("/", "~"))
         place = kernel.imports.places.split(request.source_db) if absolute else ("maibot", request.source_db)
-        return _file_at(kernel, *place, "maibot")
+        return [_file_at(kernel, *place, "maibot")]
 
-    file = await asyncio.to_thread(find)
-    return await _created(kernel, "maibot_migration", request, [file], filters=filters)
+    return await _created(kernel, "maibot_migration", request, find, filters=filters)
 
 
 @ops.operation(COMPONENT, "create_temporal_backfill", effect="write", role="admin")
@@ -571,8 +553,7 @@ async def get_chunks(kernel: SDKMemoryKernel, request: GetChunks) -> Chunks:
         found = import_rows.chunks(db, file.id, status=status, limit=request.limit, offset=request.offset)
         counts = import_rows.chunk_counts(db, [row])[file.id]
         total = counts.get(status, 0) if status else sum(counts.values())
-        items = [_chunk_item(one) for one in found]
-        return Chunks(task_id=f"i{row}", file_id=request.file_id, items=items, count=len(items), total=total)
+        return Chunks(task_id=f"i{row}", file_id=request.file_id, items=found, count=len(found), total=total)
 
     return await kernel.store.read(read)
 
@@ -596,15 +577,25 @@ async def retry_failed(kernel: SDKMemoryKernel, request: RetryFailed) -> Retried
 
 
 async def _created(
-    kernel: SDKMemoryKernel, kind: str, request: Common, files: list[NewImportFile], **more: Any
+    kernel: SDKMemoryKernel,
+    kind: str,
+    request: Common,
+    find: Callable[[], list[NewImportFile]],
+    *,
+    keep: Collection[str] = (),
+    **more: Any,
 ) -> Task:
+    """Queue the files that `find` finds or stages; if they are refused, what was staged goes, but for the ids of `keep`."""
+    kernel.imports.refuse_if_off()
+    if request.columns:
+        reader_for("csv", {"columns": request.columns})  # refuses a meaning that no column has
+    files = await asyncio.to_thread(find)
     params = {**request.params(), **more}
     try:
         task = await kernel.imports.create(kind, params, files, requested_by=request.requested_by)
     except BaseException:
-        given = {f.staged.partition("/")[0] for f in request.files} if isinstance(request, CreateUpload) else set[str]()
         for file in files:
-            if file.root == STAGING and file.path.partition("/")[0] not in given:
+            if file.root == STAGING and file.path.partition("/")[0] not in keep:
                 kernel.imports.staging.remove(file.path)
         raise
     return Task(task=await _shown(kernel, task))
@@ -620,7 +611,7 @@ def _files_below(
     recursive: bool = True,
 ) -> list[NewImportFile]:
     """The files there that fit. Raises NotFound if none does."""
-    root, path = _root_of(kernel, request, alias)
+    root, path = _place(kernel, request, alias)
     found = kernel.imports.places.matching(root, path, pattern, recursive)
     some = list(islice(found, kernel.config.imports.max_files_per_task + 1))
     if not some:
@@ -635,30 +626,17 @@ def _file_at(kernel: SDKMemoryKernel, root: str, path: str, format_: str) -> New
         return NewImportFile(path.rpartition("/")[2] or root, root, path, format_, opened.size)
 
 
-def _root_of(kernel: SDKMemoryKernel, request: Where, alias: str) -> tuple[str, str]:
+def _place(kernel: SDKMemoryKernel, request: Where, *aliases: str) -> tuple[str, str]:
+    """(root, path below it); the root is one of the aliases, the first if none is named. Raises InvalidRequest."""
     if request.path:
         return kernel.imports.places.split(request.path)
     kernel.imports.places.aliases()
-    root, path = request.alias or alias, request.relative_path
-    if root not in ALIASES:
+    root, path = request.alias or aliases[0], request.relative_path
+    if root not in aliases:
         raise InvalidRequest(
-            f"alias: there is no {root!r}. Known: {', '.join(ALIASES)}.", field="alias", allowed=list(ALIASES)
+            f"alias: there is no {root!r} here. Known: {', '.join(aliases)}.", field="alias", allowed=list(aliases)
         )
     return root, path if path.startswith("/") else path.rstrip("/")
-
-
-def _check_alias(request: Where, *allowed: str) -> None:
-    if request.alias and request.alias not in allowed:
-        raise InvalidRequest(
-            f"alias: this import takes {', '.join(allowed)}, not {request.alias!r}.",
-            field="alias", allowed=list(allowed),
-        )  # fmt: skip
-
-
-def _check_columns(request: Common) -> None:
-    """Raises InvalidRequest for a meaning that no column has."""
-    if request.columns:
-        reader_for("csv", {"columns": request.columns})
 
 
 def _check_length(kernel: SDKMemoryKernel, field: str, content: str) -> None:
@@ -677,49 +655,37 @@ async def _shown(kernel: SDKMemoryKernel, task: int, chunks: bool = False) -> Im
     return await kernel.store.read(lambda db: _items(db, [import_rows.task(db, task)], chunks)[0])
 
 
-def _items(db: Connection, tasks: Iterable[ImportTask], chunks: bool = False) -> list[ImportItem]:
+def _items(db: Connection, tasks: list[ImportTask], with_chunks: bool = False) -> list[ImportItem]:
     """Tasks with their files, in their order."""
-    tasks = list(tasks)
     ids = [task.id for task in tasks]
-    counts, files = import_rows.chunk_counts(db, ids), dict[int, list[ImportFile]]()
-    for file in import_rows.files(db, ids):
-        files.setdefault(file.task, []).append(file)
-    return [_task_item(db, task, files.get(task.id, []), counts, chunks) for task in tasks]
+    chunks, items = import_rows.chunk_counts(db, ids), list[ImportItem]()
+    files = {id_: [*some] for id_, some in groupby(import_rows.files(db, ids), lambda file: file.task)}
+    for task in tasks:
+        own = files.get(task.id, [])
+        item = _task_item(task, own)
+        item.files = [
+            FileItem(
+                file_id=str(f.id), name=f.name, format=f.format, status=f.status, size=f.size, progress=round(f.share, 4),
+                records=f.records, counts=dict(f.counts), chunks=chunks.get(f.id, {}), error=f.error,
+                warnings=sentences(f.notes),
+                chunk_list=import_rows.chunks(db, f.id, limit=MOST_CHUNKS) if with_chunks else [],
+            )
+            for f in own
+        ]  # fmt: skip
+        items.append(item)
+    return items
 
 
-def _task_item(
-    db: Connection, task: ImportTask, files: list[ImportFile], chunks: dict[int, dict[str, int]], with_chunks: bool
-) -> ImportItem:
+def _task_item(task: ImportTask, files: list[ImportFile]) -> ImportItem:
     total, records, seconds = sum(f.size for f in files), sum(f.records for f in files), sum(f.seconds for f in files)
     done = sum(f.size * (1.0 if f.status in ("completed", "skipped", "failed") else f.share) for f in files)
     share = 1.0 if task.status.startswith("completed") else done / total if total else 0.0
     left = seconds / share * (1 - share) if task.is_open and 0 < share < 1 and seconds else None
-    return ImportItem(
-        task_id=f"i{task.id}", kind=task.kind, status=task.status, progress=round(share, 4), records=records,
-        counts=dict(sum((f.counts for f in files), Counter[str]())), bytes_total=total, bytes_done=round(done),
-        rate=round(records / seconds, 1) if seconds else 0.0, seconds_left=None if left is None else round(left, 1),
-        params=task.params, error=task.error, retry_parent_task_id=f"i{task.parent}" if task.parent else "",
-        warnings=[f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
-        requested_by=task.requested_by, created_at=task.created_at, started_at=task.started_at,
-        finished_at=task.finished_at, updated_at=task.updated_at,
-        files=[
-            FileItem(
-                file_id=str(f.id), name=f.name, format=f.format, status=f.status, size=f.size,
-                progress=round(f.share, 4), records=f.records, counts=dict(f.counts), chunks=chunks.get(f.id, {}),
-                error=f.error, warnings=sentences(f.notes),
-                chunk_list=[
-                    _chunk_item(one)
-                    for one in (import_rows.chunks(db, f.id, limit=MOST_CHUNKS) if with_chunks else ())
-                ],
-            )
-            for f in files
-        ],
-    )  # fmt: skip
-
-
-def _chunk_item(chunk: ImportChunk) -> ChunkItem:
-    return ChunkItem(
-        index=chunk.number, status=chunk.status, start=chunk.start, stop=chunk.stop, records=chunk.records,
-        counts=dict(chunk.counts), errors=[{"place": p.place, "reason": p.reason} for p in chunk.problems],
-        done_at=chunk.done_at,
-    )  # fmt: skip
+    told = {
+        "task_id": f"i{task.id}", "progress": round(share, 4), "records": records, "bytes_total": total,
+        "bytes_done": round(done), "counts": sum((f.counts for f in files), Counter[str]()),
+        "rate": round(records / seconds, 1) if seconds else 0.0, "seconds_left": None if left is None else round(left, 1),
+        "retry_parent_task_id": f"i{task.parent}" if task.parent else "",
+        "warnings": [f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
+    }  # fmt: skip
+    return ImportItem.model_validate({**asdict(task), **told})

@@ -66,7 +66,7 @@ on conflict (file, number) do update set stop = excluded.stop, status = excluded
     counts = excluded.counts, errors = excluded.errors, done_at = excluded.done_at;
 
 -- name: import_chunks
-select file, number, start, stop, status, records, counts, errors, done_at from import_chunks
+select number, status, start, stop, records, counts, errors, done_at from import_chunks
 where file = :file and (:status is null or status = :status) order by number limit :limit offset :offset;
 
 -- name: import_chunk_counts

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from ..errors import InvalidRequest, NotFound
 from ..lazy_regex import lazy_regex
 
-__all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places", "holds_links"]
+__all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places"]
 
 IMPORTS = "imports"
 """The folder of the data directory that holds what is imported."""
@@ -193,15 +193,6 @@ def _path_of(descriptor: int, path: Path) -> Path:
     """A path that leads to what is held open; by its name where the system knows no such path."""
     held = Path(f"/proc/self/fd/{descriptor}")
     return held if held.exists() else path
-
-
-def holds_links(descriptor: int) -> bool:
-    """Whether something below the folder is a symbolic link."""
-    for _, folders, names, here in os.fwalk(".", dir_fd=descriptor, follow_symlinks=False):
-        for name in (*folders, *names):
-            if stat.S_ISLNK(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
-                return True
-    return False
 
 
 def _files(descriptor: int, *, recursive: bool = True) -> Iterator[tuple[str, int]]:

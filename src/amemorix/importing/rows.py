@@ -6,26 +6,20 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from ..errors import NotFound
 from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["STATES", "ImportChunk", "ImportFile", "ImportTask", "NewImportFile", "Problem"]
+__all__ = ["STATES", "ChunkItem", "ImportFile", "ImportTask", "NewImportFile"]
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""
 STATES = (*OPEN, "cancelled", "completed", "completed_with_errors", "failed")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What cannot be stored, where it stood, and why."""
-
-    place: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +70,16 @@ class ImportFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportChunk:
-    """A stretch of a file from position `start` to `stop`, stored together or not at all."""
+class ChunkItem:
+    """A stretch of a file."""
 
-    file: int
-    number: int
+    index: int
+    status: str
     start: int
     stop: int
-    status: str
     records: int
-    counts: Counter[str]
-    problems: tuple[Problem, ...]
+    counts: dict[str, int]
+    errors: Annotated[list[dict[str, str]], Field(description="place, reason.")]
     done_at: float | None
 
 
@@ -216,21 +209,15 @@ def known(db: Connection, file: ImportFile, now: float) -> ImportFile | None:
     return _file(db.run("import_files", id=row[0], tasks=array(())).fetchone())
 
 
-def staged(db: Connection, since: float) -> set[str]:
-    """Staged files that are wanted, also by tasks that ended with failures after `since`."""
-    return {row[0] for row in db.run("import_staged", since=since)}
-
-
 def keep_chunk(
-    db: Connection, file: ImportFile, chunk: ImportChunk, *, position: int, share: float, seconds: float,
+    db: Connection, file: ImportFile, chunk: ChunkItem, *, position: int, share: float, seconds: float,
     notes: Mapping[str, int] | None = None,
 ) -> None:  # fmt: skip
     """Write what became of a chunk, and how far the file is with it."""
     values = {
-        "file": chunk.file, "number": chunk.number, "start": chunk.start, "stop": chunk.stop,
-        "status": chunk.status, "records": chunk.records, "counts": _json(chunk.counts),
-        "errors": json.dumps([{"place": p.place, "reason": p.reason} for p in chunk.problems], ensure_ascii=False),
-        "now": chunk.done_at,
+        "file": file.id, "number": chunk.index, "start": chunk.start, "stop": chunk.stop, "status": chunk.status,
+        "records": chunk.records, "counts": _json(chunk.counts),
+        "errors": json.dumps(chunk.errors, ensure_ascii=False), "now": chunk.done_at,
     }  # fmt: skip
     db.run("import_chunk_put", **values)
     add_progress(
@@ -240,10 +227,13 @@ def keep_chunk(
 
 def chunks(
     db: Connection, file: int, *, status: str | None = None, limit: int = -1, offset: int = 0
-) -> list[ImportChunk]:
+) -> list[ChunkItem]:
     """Chunks of a file, in their order."""
-    values = {"file": file, "status": status, "limit": limit, "offset": offset}
-    return [_chunk(row) for row in db.run("import_chunks", **values)]
+    rows = db.run("import_chunks", file=file, status=status, limit=limit, offset=offset)
+    return [
+        ChunkItem(number, status, start, stop, records, json.loads(counts), json.loads(errors), at)
+        for number, status, start, stop, records, counts, errors, at in rows
+    ]
 
 
 def chunk_counts(db: Connection, tasks: Sequence[int]) -> dict[int, dict[str, int]]:
@@ -267,9 +257,3 @@ def _file(row: Sequence[Any]) -> ImportFile:
     values = list(row)
     values[11], values[14], values[17] = bool(row[11]), Counter(json.loads(row[14])), Counter(json.loads(row[17]))
     return ImportFile(*values)
-
-
-def _chunk(row: Sequence[Any]) -> ImportChunk:
-    values = list(row)
-    values[6], values[7] = Counter(json.loads(row[6])), tuple(Problem(**one) for one in json.loads(row[7]))
-    return ImportChunk(*values)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import tzinfo
@@ -15,7 +16,7 @@ from ..errors import Conflict, InvalidRequest, MemoryFault
 from ..foreground_priority import RightOfWay
 from .readers.formats import FORMATS, detect, reader_for
 from .records import Bad, Record
-from .roots import Opened, Places, holds_links
+from .roots import Opened, Places
 from .rows import ImportFile
 from .validation import Chunk, Preparer
 
@@ -64,8 +65,6 @@ class SourceFile:
                     f"file: it has {self.size} bytes, at most {most_bytes:.0f} (`imports.max_file_size_mb`).",
                     field="file", limit=most_bytes,
                 )  # fmt: skip
-            if opened.is_folder and holds_links(opened.descriptor):
-                raise InvalidRequest("file: the folder holds symbolic links, which are not followed.", field="file")
             self.format = file.format or detect(file.name, opened.path)
             live = FORMATS[self.format].live
             self._path = opened.beside if live else opened.path
@@ -112,8 +111,8 @@ class SourceFile:
                 chunk.stop, record = found
                 preparer.add(chunk, record)
         self._at = chunk.stop
-        by_bytes = FORMATS[self.format].by_bytes
-        chunk.share = 1.0 if chunk.last else min(self._at / max(self.size, 1) if by_bytes else self._reader.share, 1.0)
+        read = self._reader.share
+        chunk.share = 1.0 if chunk.last else min(self._at / max(self.size, 1) if read is None else read, 1.0)
         return chunk
 
     def _next(self, rows: Iterator[tuple[int, Record | Bad]]) -> tuple[int, Record | Bad] | None:
@@ -134,15 +133,17 @@ class SourceFile:
 
 
 def _hash(opened: Opened, go_on: Callable[[], bool]) -> str:
-    """SHA-256 of a file; of a folder, of the names, sizes and times of what is in it."""
+    """SHA-256 of a file; of a folder, of the names, sizes and times of what is in it. Raises InvalidRequest for links."""
     found = hashlib.sha256()
     if opened.is_folder:
         for folder, folders, names, here in os.fwalk(".", dir_fd=opened.descriptor, follow_symlinks=False):
             folders.sort()
-            for name in sorted(names):
-                if name.endswith("-shm"):
-                    continue  # written by whoever reads a SQLite database
+            for name in (*folders, *sorted(names)):
                 about = os.stat(name, dir_fd=here, follow_symlinks=False)
+                if stat.S_ISLNK(about.st_mode):
+                    raise InvalidRequest("file: the folder holds symbolic links, which are not followed.", field="file")
+                if stat.S_ISDIR(about.st_mode) or name.endswith("-shm"):
+                    continue  # the latter is written by whoever reads a SQLite database
                 told = f"{folder}/{name}:{about.st_size}:{about.st_mtime_ns}\n"
                 found.update(told.encode("utf-8", "surrogateescape"))
         return found.hexdigest()

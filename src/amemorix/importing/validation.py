@@ -24,9 +24,7 @@ from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
 from ..store.rows import persons as person_rows
 from .readers.foreign_values import CutName, Metadata
-from .records import Bad, Record
-from .rows import Problem
-from .warnings import BEYOND, MOST_OF_A_TEXT
+from .records import BEYOND, MOST_OF_A_TEXT, Bad, Record
 
 __all__ = ["Chunk", "Item", "Preparer", "Unwritable", "Writer"]
 
@@ -92,7 +90,7 @@ class Chunk:
     start: int
     stop: int
     items: list[Item] = field(default_factory=list[Item])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[Bad] = field(default_factory=list[Bad])
     records: int = 0
     chars: int = 0
     share: float = 0.0
@@ -104,7 +102,7 @@ class Chunk:
         """What is left out or missing of what can be stored."""
         return sum((Counter(item.notes) for item in self.items if item.notes), Counter[str]())
 
-    def without(self, problem: Problem) -> None:
+    def without(self, problem: Bad) -> None:
         """Leave out what turned out not to be writable."""
         self.problems.append(problem)
         self.items = [item for item in self.items if item.place != problem.place]
@@ -115,7 +113,7 @@ class Unwritable(MemoryFault):
 
     code = "unwritable"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Bad) -> None:
         super().__init__(problem.reason)
         self.problem = problem
 
@@ -137,16 +135,16 @@ class Preparer:
         """Put a record into the chunk, or the reason why it cannot be stored."""
         chunk.records += 1
         if isinstance(record, Bad):
-            chunk.problems.append(Problem(record.place, record.reason[:LONGEST_REASON]))
+            chunk.problems.append(Bad(record.place, record.reason[:LONGEST_REASON]))
             return
         try:
             item = self._item(record)
         except ValidationError as exc:
-            chunk.problems.append(Problem(record.place, _first(exc)[:LONGEST_REASON]))
+            chunk.problems.append(Bad(record.place, _first(exc)[:LONGEST_REASON]))
         except MemoryFault as exc:
-            chunk.problems.append(Problem(record.place, str(exc)[:LONGEST_REASON]))
+            chunk.problems.append(Bad(record.place, str(exc)[:LONGEST_REASON]))
         except RecursionError:
-            chunk.problems.append(Problem(record.place, "nested too deep"))
+            chunk.problems.append(Bad(record.place, "nested too deep"))
         else:
             chunk.items.append(item)
             chunk.chars += item.chars
@@ -242,7 +240,7 @@ class Writer:
             try:
                 counts.update(self._one(db, item, sources, now))
             except MemoryFault as exc:
-                raise Unwritable(Problem(item.place, str(exc)[:LONGEST_REASON])) from exc
+                raise Unwritable(Bad(item.place, str(exc)[:LONGEST_REASON])) from exc
         return counts, sources
 
     def _one(self, db: Connection, item: Item, sources: set[int], now: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""The work on one import task: file after file, chunk after chunk, each in one transaction with its position."""
+"""The work on the files of import tasks: chunk after chunk, each in one transaction with its position."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from datetime import tzinfo
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from ..background.change_follower import run_to_completion
@@ -17,14 +16,17 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
 from ..ingest.operations import NO_CHAT
-from ..ingest.service import IngestService
+from ..ingest.service import IngestService, new_paragraph
+from ..language.times import find_span
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
+from .records import Bad
 from .roots import Places
-from .rows import ImportChunk, ImportFile, ImportTask, Problem
+from .rows import ChunkItem, ImportFile, ImportTask
 from .source_file import SourceFile, Stopped
 from .validation import Chunk, Preparer, Unwritable, Writer
 
@@ -58,49 +60,95 @@ class ImportWork:
 
     A chunk is stored together with its row and the file's new position, so whatever ends the process, the next one goes on
     where this one was. A chunk that holds something that cannot be stored fails alone, with the reasons.
+
+    `stopping`: whether what runs on the thread should end soon.
     """
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        config: Config,
-        clock: Clock,
-        zone: tzinfo,
-        ingest: IngestService,
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, ingest: IngestService,
         places: Places,
-        thread: Executor,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._store = store
         self._settings = config.imports
         self._clock = clock
-        self._zone = zone
+        self._zones = zones
         self._ingest = ingest
         self._places = places
-        self._thread = thread
+        self._thread = ThreadPoolExecutor(1, "amemorix-import")
         self._writer = Writer(store, ingest)
-        self._stopping = threading.Event()
+        self.stopping = threading.Event()
 
-    def stop(self) -> None:
-        """Let what runs on the thread end soon."""
-        self._stopping.set()
+    def close(self) -> None:
+        """End what is under way. Blocking."""
+        self.stopping.set()
+        self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def go_on(self) -> None:
-        """Work may be done again."""
-        self._stopping.clear()
-
-    async def off(self, work: Callable[[], T]) -> T:
+    async def _off(self, work: Callable[[], T]) -> T:
         """On the thread of imports; a cancellation waits for it. Raises Ended if it was told to stop."""
         try:
-            return await run_to_completion(self._thread, work, when_cancelled=self.stop)
+            return await run_to_completion(self._thread, work, when_cancelled=self.stopping.set)
         except Stopped as exc:
             raise Ended from exc
+
+    async def backfill(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
+        """Give up to `limit` paragraphs the first time that their text names, as seen from when it was recorded, else that
+        moment itself. Raises Ended.
+
+        The cursor moves in the transaction that dates, so nothing is done twice; the words that find a paragraph by its
+        day come with its time.
+        """
+        params, most = task.params, int(task.params["limit"])
+        total = max(min(most, file.size), 1)
+
+        def dated(id_: int, content: str, at: float, chat_id: str) -> tuple[str, int, float, float, bytes] | None:
+            """(how the time was found, paragraph, start, end, terms)."""
+            zone = self._zones.of(chat_id)
+            if spans := find_span(content, now=at, zone=zone):
+                how, start, end = "by_text", spans[0][1].start, spans[0][1].end
+            elif params.get("no_created_fallback"):
+                return None
+            else:
+                how, start, end = "by_recorded_time", at, at
+            return how, id_, start, end, new_paragraph(content, start, zone).terms
+
+        def unit(db: Connection) -> ImportFile:
+            lease.renew(db)
+            counts = Counter[str]()
+            for how, id_, start, end, terms in times:
+                if not params.get("dry_run"):
+                    if db.run("import_date", id=id_, start=start, end=end).fetchone() is None:
+                        continue  # it has a time by now, or is gone
+                    db.run("import_terms", id=id_, v=terms)
+                counts[how] += 1
+            counts["left_undated"] = len(found) - counts.total()
+            number, stop, now = import_rows.next_chunk(db, file.id), found[-1][0], self._clock.now()
+            import_rows.keep_chunk(
+                db, file, ChunkItem(number, "completed", file.position, stop, len(found), +counts, [], now),
+                position=stop, share=min((file.records + len(found)) / total, 1.0),
+                seconds=(time.monotonic() - started) * (1 + self._settings.idle_share),
+            )  # fmt: skip
+            return import_rows.file(db, file.id)
+
+        while limit := min(self._settings.chunk_records, most - file.records):
+            started, asked = time.monotonic(), {"after": file.position, "limit": limit}
+            found = await self._store.read(lambda db, asked=asked: db.run("import_undated", **asked).fetchall())
+            if not found:
+                break
+            times = await self._off(lambda found=found: [one for row in found if (one := dated(*row)) is not None])
+            file = await self._store.write(unit)
+            await self._rest(started)
+
+        def end(db: Connection) -> None:
+            lease.renew(db)
+            import_rows.file_end(db, file.id, "completed")
+
+        await self._store.write(end)
 
     async def file(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
         """Store a file; what is wrong with it as a whole is written to its row. Raises Ended."""
         source, error = None, ""
         try:
-            source = await self.off(lambda: self._open(task, file))
+            source = await self._off(lambda: self._open(task, file))
             if not await self._is_new(task, file, source, lease):
                 return
             await self._store_chunks(task, file.id, source, lease)
@@ -110,7 +158,7 @@ class ImportWork:
             error = str(exc)
         finally:
             if source is not None:
-                await self.off(source.close)
+                await self._off(source.close)
 
         def unit(db: Connection) -> None:
             lease.renew(db)
@@ -123,7 +171,7 @@ class ImportWork:
     def _open(self, task: ImportTask, file: ImportFile) -> SourceFile:
         return SourceFile(
             file, task.params, places=self._places, most_bytes=self._settings.max_file_size_mb * MEGABYTE,
-            go_on=lambda: not self._stopping.is_set(), right_of_way=self._store.right_of_way, zone=self._zone,
+            go_on=lambda: not self.stopping.is_set(), right_of_way=self._store.right_of_way, zone=self._zones.general,
         )  # fmt: skip
 
     async def _is_new(self, task: ImportTask, file: ImportFile, source: SourceFile, lease: Lease) -> bool:
@@ -160,23 +208,19 @@ class ImportWork:
     async def _count_gone(self, task: ImportTask, known: ImportFile, source: SourceFile, lease: Lease) -> int:
         """How many texts are not there any more of those that a file has told."""
         preparer = Preparer(self._ingest, name=known.name, params=task.params, clock=self._clock)
-        gone, at, last = 0, 0, False
-        while not last:
-            started = time.monotonic()
-            chunk = await self.off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
+        gone = 0
+        async for chunk in self._chunks(source, preparer, 0):
             ids = array(text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what)
             gone += await self._store.read(
                 lambda db, ids=ids: db.run("import_lacking", file=known.id, ids=ids).fetchone()[0]
             )
             await self._store.write(lambda db: lease.renew(db, progress=False))
-            at, last = chunk.stop, chunk.last
-            await self._rest(started)
         return max(gone - known.counts["filtered"], 0)
 
     async def _store_chunks(self, task: ImportTask, file_id: int, source: SourceFile, lease: Lease) -> None:
         """First the chunks that failed in the task before this one, then what was not read yet."""
 
-        def read(db: Connection) -> tuple[ImportFile, list[ImportChunk], int]:
+        def read(db: Connection) -> tuple[ImportFile, list[ChunkItem], int]:
             queued = import_rows.chunks(db, file_id, status="queued")
             return import_rows.file(db, file_id), queued, import_rows.next_chunk(db, file_id)
 
@@ -184,14 +228,14 @@ class ImportWork:
         preparer = Preparer(self._ingest, name=file.name, params=task.params, clock=self._clock)
         for one in queued:
             started = time.monotonic()
-            chunk = await self.off(lambda one=one: source.chunk(preparer, one.start, stop=one.stop))
+            chunk = await self._off(lambda one=one: source.chunk(preparer, one.start, stop=one.stop))
             chunk.share = file.share
-            await self._write(task, file_id, one.number, chunk, lease, started, position=file.position)
+            await self._write(task, file_id, one.index, chunk, lease, started, position=file.position)
             await self._rest(started)
-        at, last, written = file.position, not file.rest, time.monotonic()
-        while not last:
-            started = time.monotonic()
-            chunk = await self.off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
+        if not file.rest:
+            return
+        written = time.monotonic()
+        async for chunk in self._chunks(source, preparer, file.position):
             without = chunk.problems and all(one.reason == NO_CHAT for one in chunk.problems)
             if number == 0 and without and not any(item.what for item in chunk.items):
                 raise InvalidRequest(
@@ -200,6 +244,14 @@ class ImportWork:
             if chunk.records:
                 written = await self._write(task, file_id, number, chunk, lease, written, position=chunk.stop)
                 number += 1
+
+    async def _chunks(self, source: SourceFile, preparer: Preparer, at: int) -> AsyncIterator[Chunk]:
+        """A file from a position on, with a rest after each chunk."""
+        last = False
+        while not last:
+            started = time.monotonic()
+            chunk = await self._off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
+            yield chunk
             at, last = chunk.stop, chunk.last
             await self._rest(started)
 
@@ -224,10 +276,9 @@ class ImportWork:
                 for source in sources:
                     db.run("import_source_met", file=file, source=source)
             problems, more = chunk.problems[:MOST_PROBLEMS], len(chunk.problems) - MOST_PROBLEMS
-            row = ImportChunk(
-                file, number, chunk.start, chunk.stop, "failed" if failed else "completed", chunk.records, +counts,
-                (*problems, *([Problem("", f"and {more} more")] if more > 0 else ())), now,
-            )  # fmt: skip
+            errors = [asdict(one) for one in (*problems, *([Bad("", f"and {more} more")] if more > 0 else ()))]
+            status = "failed" if failed else "completed"
+            row = ChunkItem(number, status, chunk.start, chunk.stop, chunk.records, +counts, errors, now)
             until = time.monotonic()
             import_rows.keep_chunk(
                 db, import_rows.file(db, file), row, position=position, share=chunk.share,

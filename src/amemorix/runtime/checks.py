@@ -17,7 +17,7 @@ from ..ops import NoArguments, Operations, Request, Response
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["Check", "CheckService", "Examined", "FindingItem"]
+__all__ = ["Check", "CheckService", "FindingItem"]
 
 log = logging.getLogger(__name__)
 ops: Operations[SDKMemoryKernel] = Operations()
@@ -46,12 +46,13 @@ class Check(ABC):
         return "nothing: a person has to"
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """What was found, and when (epoch seconds)."""
+class Report(BaseModel):
+    """What a check found."""
 
-    at: float
-    findings: tuple[FindingItem, ...]
+    ok: bool = True
+    checked_at: float = 0.0
+    message: str = ""
+    findings: list[FindingItem] = Field(default_factory=list)
 
 
 class CheckService:
@@ -60,14 +61,16 @@ class CheckService:
     def __init__(self, checks: Sequence[Check], *, clock: Clock) -> None:
         self._checks = tuple(checks)
         self._clock = clock
-        self.last: Examined | None = None
+        self.last: Report | None = None
 
-    async def examine(self, *, deep: bool = False, probe: bool = False) -> Examined:
+    async def examine(self, *, deep: bool = False, probe: bool = False) -> Report:
         found = [finding for check in self._checks for finding in await _findings(check, deep=deep, probe=probe)]
-        self.last = Examined(self._clock.now(), tuple(found))
+        bad = sum(not finding.ok for finding in found)
+        message = f"{bad} of {len(found)} checks found something." if bad else "All is well."
+        self.last = Report(ok=not bad, checked_at=self._clock.now(), message=message, findings=found)
         return self.last
 
-    async def repair(self) -> tuple[list[str], Examined]:
+    async def repair(self) -> tuple[list[str], Report]:
         """Look deeply, repair what was found, and look again: (what was done, how everything is afterwards)."""
         done: list[str] = []
         for check in self._checks:
@@ -101,15 +104,6 @@ class CheckNow(Request):
     probe: bool = Field(False, description="Also ask the models that stand elsewhere; this may cost money.")
 
 
-class Report(BaseModel):
-    """What a check found."""
-
-    ok: bool = True
-    checked_at: float = 0.0
-    message: str = ""
-    findings: list[FindingItem] = Field(default_factory=list)
-
-
 class Checked(Response):
     """The last report."""
 
@@ -125,23 +119,17 @@ class RepairDone(Checked):
 @ops.operation("memory_runtime_admin", "self_check")
 async def self_check(kernel: SDKMemoryKernel, request: NoArguments) -> Checked:  # noqa: ARG001
     """The last report of a check; the first call makes one."""
-    return Checked(report=_report(kernel.checks.last or await kernel.checks.examine()))
+    return Checked(report=kernel.checks.last or await kernel.checks.examine())
 
 
 @ops.operation("memory_runtime_admin", "refresh_self_check", "check")
 async def refresh_self_check(kernel: SDKMemoryKernel, request: CheckNow) -> Checked:
     """Check the database, the indexes and vectors against the rows, the models, the configuration and the disk."""
-    return Checked(report=_report(await kernel.checks.examine(deep=request.deep, probe=request.probe)))
+    return Checked(report=await kernel.checks.examine(deep=request.deep, probe=request.probe))
 
 
 @ops.operation("memory_runtime_admin", "repair", effect="write")
 async def repair(kernel: SDKMemoryKernel, request: NoArguments) -> RepairDone:  # noqa: ARG001
     """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
     done, after = await kernel.checks.repair()
-    return RepairDone(report=_report(after), done=done)
-
-
-def _report(examined: Examined) -> Report:
-    bad = sum(not finding.ok for finding in examined.findings)
-    message = f"{bad} of {len(examined.findings)} checks found something." if bad else "All is well."
-    return Report(ok=not bad, checked_at=examined.at, message=message, findings=list(examined.findings))
+    return RepairDone(report=after, done=done)

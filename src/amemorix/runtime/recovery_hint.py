@@ -10,9 +10,9 @@ from ..copies.backups import examined
 from ..copies.worker import CopyThread
 from ..errors import StorageFailure
 from ..store.migrations import migrations
-from .checks import Examined, FindingItem
+from .checks import FindingItem
 
-__all__ = ["RecoveryHint", "examined_closed"]
+__all__ = ["RecoveryHint", "closed_findings"]
 
 SHOWN = 5
 
@@ -81,7 +81,7 @@ def _known_problem(backup: Backup) -> str:
     return "" if backup.whole else "damaged: a file has another size"
 
 
-def examined_closed(fault: StorageFailure, recovery: RecoveryHint, now: float) -> Examined:
+def closed_findings(fault: StorageFailure, recovery: RecoveryHint) -> list[FindingItem]:
     """What there is to say of the database that refused, and the backups that could take its place. Blocking."""
     kind, mend = "refused", "Mend what it names: room on the disk, or leave to read and write. If the rows are lost:"
     if fault.details.get("damaged"):
@@ -91,4 +91,4 @@ def examined_closed(fault: StorageFailure, recovery: RecoveryHint, now: float) -
     elif "tables" in fault.details:
         kind, mend = "other tables", "Move the file away if it is another program's."
     told = FindingItem("database", False, f"{kind}: {fault}", f"{mend} {recovery.sentence()}".strip())
-    return Examined(now, (told, *recovery.findings()))
+    return [told, *recovery.findings()]

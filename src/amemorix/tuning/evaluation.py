@@ -18,7 +18,7 @@ from ..search.service import SearchService
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from .comparison import Outcome, mean_outcome, outcome
-from .rows import QueryRow
+from .rows import Question
 from .search_space import with_profile
 
 __all__ = ["Cancelled", "Evaluator"]
@@ -65,7 +65,7 @@ class Evaluator:
     async def ask(
         self,
         profiles: Sequence[Mapping[str, Any]],
-        queries: Sequence[QueryRow],
+        queries: Sequence[Question],
         *,
         k: int,
         wanted: Callable[[], bool] = lambda: True,
@@ -101,7 +101,7 @@ class Evaluator:
             right_of_way=RightOfWay(), hidden=hidden,
         )  # fmt: skip
 
-    async def _asked(self, service: SearchService, query: QueryRow, k: int) -> Outcome:
+    async def _asked(self, service: SearchService, query: Question, k: int) -> Outcome:
         until = time.monotonic() + MOST_WAIT
         while self._store.right_of_way.is_taken and time.monotonic() < until:  # noqa: ASYNC110 - other threads count it
             await asyncio.sleep(0.005)

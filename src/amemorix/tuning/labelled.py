@@ -17,7 +17,7 @@ from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
-from .rows import NewQuery
+from .rows import Question
 
 __all__ = ["LabelledQuery", "read_labelled"]
 
@@ -43,7 +43,7 @@ class LabelledQuery(Request):
 
 def read_labelled(
     store: MetadataStore, db: Connection, given: Sequence[LabelledQuery], *, config: Config, now: float
-) -> list[NewQuery]:
+) -> list[Question]:
     """The questions with the paragraphs that are meant.
 
     Raises InvalidRequest, naming the place, for a chat that the memory does not know and for what it does not hold, or
@@ -56,7 +56,7 @@ def read_labelled(
             raise InvalidRequest(f"{field}: the memory knows no chat {one.chat_id!r}.", field=field)
         labels[one.chat_id].update(one.expected)
     meant = {chat: _meant(store, db, config, chat, some, now) for chat, some in labels.items()}
-    found: list[NewQuery] = []
+    found: list[Question] = []
     for place, one in enumerate(given):
         known = meant[one.chat_id]
         for n, label in enumerate(one.expected):
@@ -66,7 +66,7 @@ def read_labelled(
                     f"{field}: {label[:80]!r} is no paragraph, external id or text that this chat may see.", field=field
                 )
         targets = sorted(set[int]().union(*(known[label] for label in one.expected)))
-        found.append(NewQuery("train", "labelled", one.chat_id, one.query, tuple(targets)))
+        found.append(Question("labelled", one.chat_id, one.query, tuple(targets)))
     return found
 
 

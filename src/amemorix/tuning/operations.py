@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
@@ -12,7 +13,7 @@ from ..fields import Count
 from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
 from .labelled import LabelledQuery
-from .profiles import Applied
+from .profiles import ProfileApplied
 from .report import markdown, record, rounds_drawing
 from .rows import AppliedItem, QuestionCount, RoundItem, TaskRow
 from .search_space import TUNABLE, changed, shipped_profile
@@ -84,15 +85,6 @@ class ProfileFound(Response):
     history: list[AppliedItem] = Field(default_factory=list, description="What was applied, the newest first.")
 
 
-class ProfileApplied(Response):
-    """What was changed."""
-
-    changed: bool = Field(default=False, description="False: everything was so already.")
-    history_id: int = 0
-    profile: dict[str, Any] = Field(default_factory=dict)
-    previous: dict[str, Any] = Field(default_factory=dict)
-
-
 class ProfileExported(Response):
     """Settings as the text of a configuration file."""
 
@@ -135,12 +127,6 @@ class ExportProfile(Request):
     )
 
 
-def _profile_applied(applied: Applied) -> ProfileApplied:
-    return ProfileApplied(
-        changed=bool(applied.profile), history_id=applied.id, profile=applied.profile, previous=applied.previous
-    )
-
-
 @ops.operation("memory_tuning_admin", "get_profile")
 async def get_retrieval_profile(kernel: SDKMemoryKernel, request: GetRetrievalProfile) -> ProfileFound:
     """Show the retrieval settings at work, and what was applied."""
@@ -155,14 +141,13 @@ async def apply_retrieval_profile(kernel: SDKMemoryKernel, request: ApplyProfile
     profile = kernel.retrieval_profiles.read(request.profile, validate=request.strict)
     if request.task_id is not None:
         await kernel.tuning.get(request.task_id)
-    applied = await kernel.retrieval_profiles.apply(profile, reason=request.reason, task=request.task_id)
-    return _profile_applied(applied)
+    return await kernel.retrieval_profiles.apply(profile, reason=request.reason, task=request.task_id)
 
 
 @ops.operation("memory_tuning_admin", "rollback_profile", effect="write")
 async def rollback_retrieval_profile(kernel: SDKMemoryKernel, request: RollbackProfile) -> ProfileApplied:
     """Take back the profile that was applied last."""
-    return _profile_applied(await kernel.retrieval_profiles.rollback(validate=request.strict))
+    return await kernel.retrieval_profiles.rollback(validate=request.strict)
 
 
 @ops.operation("memory_tuning_admin", "export_profile")
@@ -308,19 +293,16 @@ class GetReport(TaskId):
 
 
 def _task_item(task: TaskRow) -> TuningTaskItem:
-    options, result = task.options, task.result
     whole = task.rounds_wanted + LAST_STEPS
     rate = task.rounds_done / task.seconds if task.seconds > 0 else 0.0
-    running = task.status == "running" and rate > 0
-    return TuningTaskItem(
-        task_id=task.id, status=task.status, stage=task.stage, objective=options["objective"],
-        sample_size=options["sample_size"], top_k=options["top_k"], seed=options["seed"], rounds=task.rounds_wanted,
-        rounds_done=task.rounds_done, progress=1.0 if task.status == "completed" else round(task.rounds_done / whole, 4),
-        rate=round(rate, 4), seconds_left=round((whole - task.rounds_done) / rate, 1) if running else None,
-        recommended=bool(result.get("recommended")), best_round=result.get("best_round"), result=result,
-        reason=task.reason, error=task.error, created_at=task.created_at, started_at=task.started_at,
-        finished_at=task.finished_at,
-    )  # fmt: skip
+    told = {
+        "task_id": task.id, "rounds": task.rounds_wanted, "rate": round(rate, 4),
+        "progress": 1.0 if task.status == "completed" else round(task.rounds_done / whole, 4),
+        "seconds_left": round((whole - task.rounds_done) / rate, 1) if task.status == "running" and rate else None,
+    }  # fmt: skip
+    return TuningTaskItem.model_validate(
+        {"recommended": False, "best_round": None, **task.options, **task.result, **asdict(task), **told}
+    )
 
 
 @ops.operation("memory_tuning_admin", "create_task", effect="write")
@@ -371,8 +353,7 @@ async def cancel_tuning_task(kernel: SDKMemoryKernel, request: TaskId) -> TaskFo
 @ops.operation("memory_tuning_admin", "apply_best", effect="write")
 async def apply_best_profile(kernel: SDKMemoryKernel, request: ApplyBest) -> ProfileApplied:
     """Apply the settings that a tuning task found and recommends."""
-    applied = await kernel.tuning.apply_best(request.task_id, validate=request.strict, reason=request.reason)
-    return _profile_applied(applied)
+    return await kernel.tuning.apply_best(request.task_id, validate=request.strict, reason=request.reason)
 
 
 @ops.operation("memory_tuning_admin", "get_report")

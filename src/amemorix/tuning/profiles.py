@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ..audit_context import naming
 from ..clock import Clock
 from ..config import settings
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
+from ..ops import Response
 from ..runtime_status import Configure
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import rows as tuning_rows
-from .rows import AppliedItem
+from .rows import AppliedItem, packed
 from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
-__all__ = ["Applied", "RetrievalProfileService"]
+__all__ = ["ProfileApplied", "RetrievalProfileService"]
 
 MOST_KEPT = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What was changed, and what was there before; both empty if everything was so already."""
+class ProfileApplied(Response):
+    """What was changed."""
 
-    id: int
-    profile: Profile
-    previous: Profile
+    changed: bool = Field(default=False, description="False: everything was so already.")
+    history_id: int = 0
+    profile: Profile = Field(default_factory=dict)
+    previous: Profile = Field(default_factory=dict)
 
 
 class RetrievalProfileService:
@@ -79,30 +79,27 @@ class RetrievalProfileService:
         known = dict(flat(checked.retrieval, "retrieval."))
         return {name: known[name] for name in profile}
 
-    async def apply(self, profile: Mapping[str, Any], *, reason: str = "", task: int | None = None) -> Applied:
+    async def apply(self, profile: Mapping[str, Any], *, reason: str = "", task: int | None = None) -> ProfileApplied:
         """Put the settings that differ into the configuration. Raises Conflict if nobody keeps one, InvalidConfig."""
         configure = self._must_configure()
         before = dict(flat(self._config.retrieval, "retrieval."))
         new = changed(profile, before)
         if not new:
-            return Applied(0, {}, {})
+            return ProfileApplied()
         previous = {name: before[name] for name in new}
         naming()(settings=",".join(sorted(new)))
         now = self._clock.now()
-
-        def begin(db: Connection) -> int:
-            return tuning_rows.begin_profile(db, task=task, profile=new, previous=previous, reason=reason, now=now)
-
-        id_ = await self._store.write(begin)
+        values = packed(task=task, profile=new, previous=previous, reason=reason, now=now)
+        id_ = await self._store.write(lambda db: db.run("retrieval_profile_insert", **values).fetchone()[0])
         try:
             await configure(new)
         except BaseException:
             await self._store.write(lambda db: db.run("retrieval_profile_drop", id=id_))
             raise
         await self._store.write(lambda db: db.run("retrieval_profile_applied", id=id_))
-        return Applied(id_, new, previous)
+        return ProfileApplied(changed=True, history_id=id_, profile=new, previous=previous)
 
-    async def rollback(self, *, validate: bool = True) -> Applied:
+    async def rollback(self, *, validate: bool = True) -> ProfileApplied:
         """Take back the last profile that is at work; one that was begun and never came to be is forgotten.
 
         Raises Conflict if there is none, or (`validate`) if one of its settings was changed since by another hand.
@@ -127,7 +124,7 @@ class RetrievalProfileService:
         await configure(last.previous)
         now = self._clock.now()
         await self._store.write(lambda db: db.run("retrieval_profile_rolled_back", id=last.id, now=now))
-        return Applied(last.id, last.previous, last.profile)
+        return ProfileApplied(changed=True, history_id=last.id, profile=last.previous, previous=last.profile)
 
     def _must_configure(self) -> Configure:
         if self._configure is None:

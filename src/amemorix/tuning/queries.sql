@@ -50,7 +50,7 @@ select split, kind, count(*) from tuning_queries where task = :task group by spl
 
 -- name: tuning_round_insert
 insert into tuning_rounds (task, round, params, profile, score, merit, figures, seconds, created_at)
-values (:task, :round, :params, :profile, :score, :merit, :figures, :seconds, :now);
+values (:task, :round, :params, :profile, :score, :merit, :figures, :seconds, :created_at);
 
 -- name: tuning_rounds_of
 select round, score, merit, params, figures, profile, seconds, created_at from tuning_rounds

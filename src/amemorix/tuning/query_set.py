@@ -6,7 +6,7 @@ import logging
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
@@ -16,12 +16,11 @@ from ..ports import ChatModel
 from ..store.ports import Connection
 from ..store.queries import array
 from .questions import about_fact, about_relation, content_words, copies, from_turn
-from .rows import NewQuery, Split
+from .rows import Kind, Question, Split
 
-__all__ = ["Draft", "Line", "divided", "drafted", "lines_of", "statements", "written_by_model"]
+__all__ = ["Line", "divided", "drafted", "lines_of", "statements", "written_by_model"]
 
 log = logging.getLogger(__name__)
-Kind = Literal["reply", "fact", "relation", "asked", "labelled"]
 RELATIONS, FACTS = 0.125, 0.25
 """How much of the set these may fill at most; replies take what they leave."""
 TRIES = 6
@@ -69,33 +68,17 @@ class Line:
     speaker: str
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A question that has not been given to a part yet; `sessions` are those in which it is answered.
-
-    `hidden` is passed over in what is found; a reply is also looked for as if the turn that asked for it were not
-    stored, and lent its neighbours nothing.
-    """
-
-    kind: Kind
-    chat_id: str
-    text: str
-    targets: tuple[int, ...]
-    sessions: frozenset[int]
-    hidden: tuple[int, ...] = ()
-
-
 def lines_of(db: Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
     """Those of the paragraphs that live."""
     return {row[0]: Line(*row) for row in db.run("tuning_paragraphs", ids=array(ids), now=now)}
 
 
-def drafted(db: Connection, wanted: int, *, seed: int, now: float) -> list[Draft]:
+def drafted(db: Connection, wanted: int, *, seed: int, now: float) -> list[Question]:
     """Up to `wanted` questions, the same ones for the same rows and seed; none is worded like its answer.
 
     Looks at a few rows for each, however many there are; no question hides what another looks for.
     """
-    found: dict[tuple[str, str], Draft] = {}
+    found: dict[tuple[str, str], Question] = {}
     targets, asked = set[int](), set[int]()
     shares: tuple[tuple[Literal["relations", "facts", "replies"], float], ...] = (
         ("relations", RELATIONS), ("facts", FACTS), ("replies", 1.0),
@@ -136,7 +119,7 @@ def _rows(
     return rows
 
 
-def _from_replies(db: Connection, wanted: int, seed: int, now: float) -> Iterator[Draft]:
+def _from_replies(db: Connection, wanted: int, seed: int, now: float) -> Iterator[Question]:
     """Questions of a chat, answered by what somebody else said next; the question itself is hidden."""
     for row in _rows(db, "questions", wanted, seed, now):
         reply = db.run("tuning_reply", id=row, now=now).fetchone()
@@ -145,12 +128,12 @@ def _from_replies(db: Connection, wanted: int, seed: int, now: float) -> Iterato
             asked, told = lines[row], lines[reply[0]]
             text = from_turn(asked.content, asker=asked.speaker, answerer=told.speaker)
             if text and _says_something(told) and not copies(text, told.content):
-                yield Draft("reply", told.chat_id, text, (told.id,), frozenset({told.session}), (row,))
+                yield Question("reply", told.chat_id, text, (told.id,), frozenset({told.session}), (row,))
 
 
 def _about_told(
     db: Connection, what: Literal["facts", "relations"], wanted: int, seed: int, now: float
-) -> Iterator[Draft]:
+) -> Iterator[Question]:
     """Questions that facts or relations answer, with those lines of one chat that tell them in words of their own."""
     rows = _rows(db, what, wanted, seed, now)
     told = {id_: [*some] for id_, some in groupby(db.run(f"tuning_{what}", ids=array(rows)), lambda row: row[0])}
@@ -169,16 +152,16 @@ def _about_told(
             targets = tuple(sorted(line.id for line in fitting))
             others, sessions = tuple(sorted(lines.keys() - set(targets))), frozenset(line.session for line in fitting)
             kind: Kind = "fact" if what == "facts" else "relation"
-            yield Draft(kind, fitting[0].chat_id, text, targets, sessions, others)
+            yield Question(kind, fitting[0].chat_id, text, targets, sessions, others)
 
 
 def _says_something(line: Line) -> bool:
     return len(set(content_words(line.content))) >= LEAST_SAID
 
 
-async def written_by_model(chat: ChatModel, lines: Sequence[Line]) -> list[Draft]:
+async def written_by_model(chat: ChatModel, lines: Sequence[Line]) -> list[Question]:
     """A question for each line that is worth one, none worded like it; what there is if the model falls silent."""
-    found: dict[int, Draft] = {}
+    found: dict[int, Question] = {}
     for start in range(0, len(lines), BATCH):
         some = lines[start : start + BATCH]
         shown = "\n".join(f"{i}. {one.speaker or '-'}: {one.content[:LONGEST]}" for i, one in enumerate(some, 1))
@@ -191,11 +174,11 @@ async def written_by_model(chat: ChatModel, lines: Sequence[Line]) -> list[Draft
             text = str(entry["question"]).strip()
             if 1 <= entry["line"] <= len(some) and text and not copies(text, some[entry["line"] - 1].content):
                 line = some[entry["line"] - 1]
-                found.setdefault(line.id, Draft("asked", line.chat_id, text, (line.id,), frozenset({line.session})))
+                found.setdefault(line.id, Question("asked", line.chat_id, text, (line.id,), frozenset({line.session})))
     return list(found.values())
 
 
-def divided(drafts: Sequence[Draft], *, seed: int) -> list[NewQuery]:
+def divided(drafts: Sequence[Question], *, seed: int) -> list[Question]:
     """Four tenths of the questions to learn from, three to test with, three to test again.
 
     Parts are made of whole sessions, or of whole chats where there are enough of them, so that a part never holds the
@@ -205,11 +188,11 @@ def divided(drafts: Sequence[Draft], *, seed: int) -> list[NewQuery]:
     whole = len(chats) >= CHATS and max(chats.values()) <= LARGEST_CHAT * len(drafts)
     units = [{draft.chat_id} if whole else draft.sessions for draft in drafts]
     part = _parts(Counter(unit for some in units for unit in some), seed)
-    found: list[NewQuery] = []
+    found: list[Question] = []
     for draft, some in zip(drafts, units, strict=True):
         parts: set[Split] = {part[unit] for unit in some}
         if len(parts) == 1:
-            found.append(NewQuery(parts.pop(), draft.kind, draft.chat_id, draft.text, draft.targets, draft.hidden))
+            found.append(replace(draft, split=parts.pop()))
     return found
 
 

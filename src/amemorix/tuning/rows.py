@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["AppliedItem", "NewQuery", "QueryRow", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow"]
+__all__ = ["AppliedItem", "Kind", "Question", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow", "packed"]
 
+Kind = Literal["reply", "fact", "relation", "asked", "labelled"]
 Split = Literal["train", "validation", "held_out"]
 Stage = Literal["queries", "rounds", "comparison"]
 END = 1 << 62
@@ -41,28 +41,21 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewQuery:
-    """A question with the paragraphs that answer it, and those that are hidden while it is asked."""
+class Question:
+    """A question with the paragraphs that answer it; `sessions` are those in which it is answered.
 
-    split: Split
-    kind: str
-    chat_id: str
-    text: str
-    targets: tuple[int, ...]
-    hidden: tuple[int, ...] = ()
+    `hidden` is passed over in what is found, and so are other paragraphs of the same contents, `hashes` in hexadecimal; a
+    reply is also looked for as if the turn that asked for it were not stored, and lent its neighbours nothing.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class QueryRow:
-    """A question as it is stored; `hashes` are the contents of what is hidden, in hexadecimal."""
-
-    id: int
-    split: str
-    kind: str
+    kind: Kind
     chat_id: str
     text: str
     targets: tuple[int, ...] = ()
+    sessions: frozenset[int] = frozenset()
     hidden: tuple[int, ...] = ()
+    split: Split = "train"
+    id: int = 0
     hashes: frozenset[str] = frozenset()
 
 
@@ -103,23 +96,16 @@ class AppliedItem:
     rolled_back_at: float | None
 
 
-def add(
-    db: Connection, *, options: Mapping[str, Any], baseline: Mapping[str, Any], rounds: int, reason: str, now: float
-) -> int:
-    """Queue a task."""
-    values = {"options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason}
-    task = db.run("tuning_insert", **values).fetchone()[0]
-    task_rows.enqueue(db, "tuning", task, due_at=now, now=now)
-    return task
+def packed(**values: Any) -> dict[str, Any]:
+    """The values of a row, objects as JSON."""
+    return {
+        name: json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+    }
 
 
 def tasks(
-    db: Connection,
-    *,
-    id_: int | None = None,
-    statuses: Sequence[str] | None = None,
-    limit: int = 1,
-    offset: int = 0,
+    db: Connection, *, id_: int | None = None, statuses: Sequence[str] | None = None, limit: int = 1, offset: int = 0
 ) -> list[TaskRow]:
     """The newest first."""
     values = {"id": id_, "statuses": optional_array(statuses), "limit": limit, "offset": offset}
@@ -132,12 +118,7 @@ def tasks(
     ]  # fmt: skip
 
 
-def keep_result(db: Connection, id_: int, result: Mapping[str, Any]) -> None:
-    """Store what a task came to."""
-    db.run("tuning_result", id=id_, result=_json(result))
-
-
-def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
+def keep_queries(db: Connection, task: int, asked: Iterable[Question]) -> None:
     """Store the questions of a task in the place of those it had; one whose paragraphs are gone is left out."""
     db.run("tuning_queries_drop", task=task)
     for one in asked:
@@ -151,9 +132,9 @@ def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
             db.run("tuning_query_drop", id=id_)
 
 
-def queries_of(db: Connection, task: int, now: float) -> list[QueryRow]:
+def queries_of(db: Connection, task: int, now: float) -> list[Question]:
     """The questions of a task that something living answers."""
-    rows = {row[0]: QueryRow(*row) for row in db.run("tuning_queries_of", task=task)}
+    rows = {id_: Question(*asked, split=split, id=id_) for id_, split, *asked in db.run("tuning_queries_of", task=task)}
     for query, paragraph, role, digest, alive in db.run("tuning_links_of", task=task, now=now):
         one = rows[query]
         if role == "hidden":
@@ -161,15 +142,6 @@ def queries_of(db: Connection, task: int, now: float) -> list[QueryRow]:
         elif alive:
             rows[query] = replace(one, targets=(*one.targets, paragraph))
     return [one for one in rows.values() if one.targets]
-
-
-def keep_round(db: Connection, task: int, done: RoundItem, now: float) -> None:
-    """Store what a round came to."""
-    values = {
-        "task": task, "round": done.round, "params": _json(done.params), "profile": _json(done.profile),
-        "score": done.score, "merit": done.merit, "figures": _json(done.figures), "seconds": done.seconds,
-    }  # fmt: skip
-    db.run("tuning_round_insert", **values, now=now)
 
 
 def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundItem]:
@@ -181,20 +153,6 @@ def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> l
     ]
 
 
-def begin_profile(
-    db: Connection,
-    *,
-    task: int | None,
-    profile: Mapping[str, Any],
-    previous: Mapping[str, Any],
-    reason: str,
-    now: float,
-) -> int:
-    """Keep what is about to be applied."""
-    values = {"task": task, "profile": _json(profile), "previous": _json(previous), "reason": reason, "now": now}
-    return db.run("retrieval_profile_insert", **values).fetchone()[0]
-
-
 def profiles(db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedItem]:
     """What was applied, the newest first."""
     rows = db.run("retrieval_profiles_list", statuses=optional_array(statuses), limit=limit)
@@ -202,7 +160,3 @@ def profiles(db: Connection, statuses: Sequence[str] | None = None, *, limit: in
         AppliedItem(id_, task, json.loads(profile), json.loads(previous), *rest)
         for id_, task, profile, previous, *rest in rows
     ]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)

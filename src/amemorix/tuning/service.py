@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..audit_context import naming
@@ -25,9 +25,9 @@ from . import rows as tuning_rows
 from .comparison import Outcome, Verdict, judge, percentile, worth
 from .evaluation import Cancelled, Evaluator
 from .labelled import LabelledQuery, read_labelled
-from .profiles import Applied, RetrievalProfileService
-from .query_set import Draft, divided, drafted, lines_of, statements, written_by_model
-from .rows import NewQuery, QuestionCount, RoundItem, Stage, TaskRow
+from .profiles import ProfileApplied, RetrievalProfileService
+from .query_set import divided, drafted, lines_of, statements, written_by_model
+from .rows import Question, QuestionCount, RoundItem, Stage, TaskRow, packed
 from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
 
 __all__ = ["LAST_STEPS", "ROUNDS", "Found", "TuningService"]
@@ -113,7 +113,9 @@ class TuningService:
             if task_rows.open_count(db, "tuning") >= most:
                 raise Conflict(f"{most} tuning tasks wait already.", setting="tuning.max_queue_size")
             baseline = profile_of(self._config)
-            id_ = tuning_rows.add(db, options=options, baseline=baseline, rounds=rounds, reason=reason, now=now)
+            values = packed(options=options, baseline=baseline, rounds=rounds, reason=reason)
+            id_ = db.run("tuning_insert", **values).fetchone()[0]
+            task_rows.enqueue(db, "tuning", id_, due_at=now, now=now)
             tuning_rows.keep_queries(db, id_, queries)
             db.run("tuning_prune", keep=self._settings.keep_tasks)
             name(task_id=f"t{id_}")
@@ -162,7 +164,7 @@ class TuningService:
         self._cancelled.add(id_)
         return (await self.get(id_)).task
 
-    async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> Applied:
+    async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> ProfileApplied:
         """Apply what a task found. Raises NotFound, Conflict if it has not ended or found nothing better, and
         (`validate`) if it does not recommend it or the settings have changed since."""
         naming()(task_id=f"t{id_}")
@@ -223,7 +225,7 @@ class TuningService:
         drafts = await self._store.read(lambda db: _given(db, task.id, now))
         if task.options["own_questions"]:
             wanted = task.options["sample_size"] - len(drafts)
-            asked: list[Draft] = []
+            asked: list[Question] = []
             if self._chat is not None and task.options["use_chat_model"]:
                 lines = await self._read_apart(lambda db: statements(db, int(wanted * FROM_MODEL), seed=seed, now=now))
                 asked = await written_by_model(self._chat, lines)
@@ -263,11 +265,11 @@ class TuningService:
         }
         score = round(sum(worth(one, objective) for one in outcomes) / len(outcomes), 6)
         spent = round(time.perf_counter() - started, 3)
-        kept = RoundItem(len(done), score, merit(score, params), params, figures, profile, spent)
+        kept = RoundItem(len(done), score, merit(score, params), params, figures, profile, spent, self._clock.now())
 
         def unit(db: Connection) -> None:
             self._hold(db, claim, "rounds")
-            tuning_rows.keep_round(db, task.id, kept, self._clock.now())
+            db.run("tuning_round_insert", task=task.id, **packed(**asdict(kept)))
 
         await self._store.write(unit)
 
@@ -286,7 +288,7 @@ class TuningService:
 
         def unit(db: Connection) -> None:
             if self._tasks.done(db, claim):
-                tuning_rows.keep_result(db, task.id, asdict(verdict))
+                db.run("tuning_result", **packed(id=task.id, result=asdict(verdict)))
 
         await self._store.write(unit)
 
@@ -305,17 +307,14 @@ class TuningService:
         db.run("tuning_stage", id=claim.key, stage=stage)
 
 
-def _given(db: Connection, task: int, now: float) -> list[Draft]:
+def _given(db: Connection, task: int, now: float) -> list[Question]:
     """The questions that were given, with the sessions of their answers as they are now."""
     given = tuning_rows.queries_of(db, task, now)
     lines = lines_of(db, {id_ for query in given for id_ in query.targets}, now)
-    return [
-        Draft("labelled", q.chat_id, q.text, q.targets, frozenset(lines[id_].session for id_ in q.targets))
-        for q in given
-    ]
+    return [replace(q, sessions=frozenset(lines[id_].session for id_ in q.targets)) for q in given]
 
 
-def _must_be_enough(parts: Sequence[NewQuery]) -> None:
+def _must_be_enough(parts: Sequence[Question]) -> None:
     counts = Counter(one.split for one in parts)
     if all(counts[split] >= least for split, (least, _) in PARTS.items()):
         return

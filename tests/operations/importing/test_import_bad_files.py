@@ -54,15 +54,6 @@ async def test_what_is_no_list_in_a_document_is_said(host: AMemorixHostService, 
     assert (task["status"], task["files"][0]["error"]) == ("failed", "file: `paragraphs` is no list.")
 
 
-async def test_a_table_may_have_long_cells(host: AMemorixHostService) -> None:
-    task = await pasted(host, "long.csv", "text,note\na kite,short\n" + "茶" * 140_000 + ",long\n")
-    assert not any("field" in error["reason"] for error in task["files"][0]["chunk_list"][0]["errors"])
-    rows = reader_for("csv", {})
-    path = (await raw_folder(host)) / "long.csv"
-    path.write_text("text\n" + "字" * 140_000 + "\n", "utf-8")
-    assert not isinstance(next(iter(rows.read(path, 0)))[1], Bad)
-
-
 @pytest.mark.parametrize("name", ["txt", "md", "csv", "chat_log"])
 def test_nul_bytes_behind_the_first_megabyte_are_no_text_either(tmp_path: Path, name: str) -> None:
     path = tmp_path / "late"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.importing.readers.formats import detect, reader_for
-from amemorix.importing.records import Record
+from amemorix.importing.readers.formats import detect
 from amemorix.language.message_segments import spelled, spelled_segments
 from entrance import hits
 from import_entrance import jsonl, pasted
+from import_readers import turns, write
 
 HIKE = {
     "post_type": "message", "message_type": "group", "self_id": 900, "group_id": 42, "user_id": 10001, "message_id": -77,
@@ -88,20 +88,8 @@ TOLD = [
 ]
 
 
-def read(name: str, path: Path, **options: Any) -> list[dict[str, Any]]:
-    found = list(reader_for(name, options).read(path, 0))
-    assert list(reader_for(name, options).read(path, 0)) == found
-    assert all(isinstance(one, Record) and one.kind == "turn" for _, one in found), found
-    return [one.arguments for _, one in found if isinstance(one, Record)]
-
-
 def said(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(one["speaker"], one["person_id"], one["text"]) for one in found]
-
-
-def written(path: Path, value: Any) -> Path:
-    path.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -138,7 +126,7 @@ def test_a_log_of_events_is_read_line_by_line(tmp_path: Path) -> None:
     for name in ("a.jsonl", "events.log", "events"):
         path = jsonl(tmp_path / name, *EVENTS)
         assert detect(path.name, path) == "jsonl"
-        found = read("jsonl", path)
+        found = turns("jsonl", path)
         assert [
             (*one, {k: a[k] for k in ("group_id", "user_id") if k in a})
             for one, a in zip(said(found), found, strict=True)
@@ -151,40 +139,40 @@ def test_a_log_of_events_is_read_line_by_line(tmp_path: Path) -> None:
     [lambda e: e, lambda e: {"messages": e}, lambda e: {"status": "ok", "retcode": 0, "data": {"messages": e}}, lambda e: {"data": e}],
 )  # fmt: skip
 def test_a_document_of_messages_is_told_by_itself(tmp_path: Path, wrapped: Any) -> None:
-    path = written(tmp_path / "history.json", wrapped(EVENTS))
+    path = write(tmp_path / "history.json", wrapped(EVENTS))
     assert detect(path.name, path) == "onebot"
-    assert said(read("onebot", path)) == [one[:3] for one in SAID]
+    assert said(turns("onebot", path)) == [one[:3] for one in SAID]
 
 
 def test_a_message_has_the_same_id_in_a_log_and_in_a_document(tmp_path: Path) -> None:
-    log = read("jsonl", jsonl(tmp_path / "a.jsonl", *EVENTS))
-    document = read("onebot", written(tmp_path / "a.json", EVENTS))
+    log = turns("jsonl", jsonl(tmp_path / "a.jsonl", *EVENTS))
+    document = turns("onebot", write(tmp_path / "a.json", EVENTS))
     assert [one["external_id"] for one in log] == [one["external_id"] for one in document]
     assert len({one["external_id"] for one in log}) == len(SAID)
 
 
 def test_an_export_of_napcat_is_told_by_itself(tmp_path: Path) -> None:
-    path = written(tmp_path / "group.json", NAPCAT)
+    path = write(tmp_path / "group.json", NAPCAT)
     assert detect(path.name, path) == "onebot"
-    assert said(read("onebot", path)) == [("林澈", "10001", "明天去爬山")]
+    assert said(turns("onebot", path)) == [("林澈", "10001", "明天去爬山")]
 
 
 def test_a_chat_of_telegram_is_told_by_itself(tmp_path: Path) -> None:
-    path = written(tmp_path / "result.json", TELEGRAM)
+    path = write(tmp_path / "result.json", TELEGRAM)
     assert detect(path.name, path) == "telegram"
-    assert said(found := read("telegram", path)) == TOLD
+    assert said(found := turns("telegram", path)) == TOLD
     assert {one["chat_id"] for one in found} == {"telegram:42"}
     assert found[0]["time"] == "1770112800"
-    assert all("chat_id" not in one for one in read("telegram", path, chat_id="c")), "the task's chat"
+    assert all("chat_id" not in one for one in turns("telegram", path, chat_id="c")), "the task's chat"
 
 
 def test_all_chats_of_telegram_stay_apart(tmp_path: Path) -> None:
     other = {**TELEGRAM, "id": 43}
-    path = written(
+    path = write(
         tmp_path / "result.json", {"personal_information": {"user_id": 91}, "chats": {"list": [TELEGRAM, other]}}
     )
     assert detect(path.name, path) == "telegram"
-    found = read("telegram", path, chat_id="c")
+    found = turns("telegram", path, chat_id="c")
     assert said(found) == TOLD * 2
     assert [one["chat_id"] for one in found] == ["telegram:42"] * 3 + ["telegram:43"] * 3
     assert len({one["external_id"] for one in found}) == 6
@@ -226,7 +214,7 @@ async def test_single_chats_of_telegram_without_an_id_do_not_revise_each_other(h
 def test_tables_of_wechat_have_speakers(tmp_path: Path, table: str, told: tuple[Any, ...]) -> None:
     path = tmp_path / "微信.csv"
     path.write_text(table, "utf-8-sig")
-    assert [(one["speaker"], one.get("person_id"), one["text"]) for one in read("csv", path)] == [told]
+    assert [(one["speaker"], one.get("person_id"), one["text"]) for one in turns("csv", path)] == [told]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from amemorix.importing.readers.formats import detect, reader_for
 from amemorix.importing.records import Record
 from entrance import hits
 from import_entrance import pasted
+from import_readers import turns
 
 RULE = "=" * 64
 QQ = f"""消息记录（此消息记录为文本格式，不支持重新导入）
@@ -83,14 +84,81 @@ DISCORD_CSV = """AuthorID,Author,Date,Content,Attachments,Reactions
 "91","mia","2026-02-03T10:00:00.0000000+00:00","I adopted a dog, named ""Biscuit"".","",""
 "92","小雨","2026-02-03T10:01:00.0000000+00:00","恭喜！","","👍 (1)"
 """
+WHATSAPP = """02/01/2025, 09:05 - Messages and calls are end-to-end encrypted. Tap to learn more.
+02/01/2025, 09:06 - Mia: I'm allergic to mango: sorry
+and to kiwi
+02/01/2025, 09:06 - Mia created group "Trip: Rome"
+02/01/2025, 09:07 - 小雨: <Media omitted>
+02/01/2025, 09:08 - 小雨: 我也过敏
+13/01/2025, 21:07 - Noah Levi: bye
+"""
+WECHAT = "小雨 2025-01-02 09:05:01\n我对芒果过敏\n\nLin Che  2025-01-02 15:15:01\n记住了: 2025-01-03\n"
+IPHONE = """[02/01/25, 21:06:11] Hikers: \u200eMessages and calls are end-to-end encrypted.
+\u200e[02/01/25, 21:06:12] ~ Mia: \u200eimage omitted
+[02/01/25, 21:06:13] ~ Mia: the lake \u200e<attached: 00000012-PHOTO.jpg>
+[22/01/25, 21:06:14] Noah: \u200eThis message was deleted."""
+QQ_SAID = [
+    ("林澈", "10001", "2026/03/01 20:15:33", "明天去不去爬山？"),
+    ("大黄", "10002", "2026/03/01 20:16:33", "去啊，几点集合\n备注: 带伞\n2026-03-02 有雨"),
+    ("Alice", "alice@foxmail.com", "2026/03/01 9:17:33", "I am allergic to peanuts."),
+    ("林澈", None, "2026/03/01 20:19:33", "好的"),
+]
+DISCORD_HEAD = DISCORD[: DISCORD.index("[")]
+SEE = "[01/13/2026 6:03 PM] mia\nsee {{Reactions}}\n{{Embed}} too\n\n{0}\n\n[01/13/2026 6:04 PM] noah\n\n{0}\n"
+TOLD: list[tuple[str, str, list[tuple[str, str | None, str, str]]]] = [
+    ("群.txt", QQ, QQ_SAID),
+    ("part.txt", QQ[QQ.index("2026") :], QQ_SAID),
+    ("random.txt", DISCORD, [
+        ("mia", None, "2026/01/02 18:03", "my favourite game is Hades\nnote: I play every evening"),
+        ("noah#1234", None, "2026/01/02 00:05", "I prefer Celeste"),
+    ]),
+    ("general.json", json.dumps(DISCORD_JSON, ensure_ascii=False), [
+        ("Mia 🐶", "91", "2026-02-03T10:00:00.123+00:00", "I adopted a corgi."),
+        ("noah", "92", "2026-02-03T10:02:00+00:00", "柯基叫饼干。"),
+    ]),
+    ("random.csv", DISCORD_CSV, [
+        ("mia", "91", "2026-02-03T10:00:00.0000000+00:00", 'I adopted a dog, named "Biscuit".'),
+        ("小雨", "92", "2026-02-03T10:01:00.0000000+00:00", "恭喜！"),
+    ]),
+    ("WhatsApp Chat with Mia.txt", WHATSAPP, [
+        ("Mia", None, "2025/01/02 09:06", "I'm allergic to mango: sorry\nand to kiwi"),
+        ("小雨", None, "2025/01/02 09:08", "我也过敏"),
+        ("Noah Levi", None, "2025/01/13 21:07", "bye"),
+    ]),
+    ("_chat.txt", IPHONE, [("Mia", None, "2025/01/02 21:06:13", "the lake")]),
+    ("wechat.txt", WECHAT, [
+        ("小雨", None, "2025/01/02 09:05:01", "我对芒果过敏"), ("Lin Che", None, "2025/01/02 15:15:01", "记住了: 2025-01-03"),
+    ]),
+    *(
+        ("times of discord.txt", f"{DISCORD_HEAD}{head} mia\nhi\n", [("mia", None, time, "hi")])
+        for head, time in (
+            ("[25/02/2026 18:03]", "2026/02/25 18:03"), ("[05.02.2026 18:03]", "2026/02/05 18:03"),
+            ("[05-Feb-26 06:03 PM]", "2026/02/05 18:03"), ("[2026-02-05 18:03]", "2026/02/05 18:03"),
+            ("[2/5/2026 6:03 AM]", "2026/02/05 06:03"),
+        )
+    ),
+    *(
+        ("blocks.txt", f"{DISCORD_HEAD}{SEE.format(block)}", [("mia", None, "2026/01/13 18:03", "see {Reactions}\n{Embed} too")])
+        for block in ("{Attachments}\nhttps://cdn/x.png", "{Reactions}\n👍 (2)", "{Embed}\nhttps://a\nTitle")
+    ),
+    *(
+        ("_chat.txt", f"\u200e{one} Mia: a\n{other} Mia: b\n", [("Mia", None, first, "a"), ("Mia", None, second, "b")])
+        for one, other, first, second in (
+            ("[13/01/25, 9:06:11 PM]", "[01/02/25, 9:06:11\u202fAM]", "2025/01/13 21:06:11", "2025/02/01 09:06:11"),
+            ("[1/2/25, 12:06:11 AM]", "[1/13/25, 9:06:11 AM]", "2025/01/02 00:06:11", "2025/01/13 09:06:11"),
+            ("30.12.24, 21:06 -", "02.01.25, 09:06 -", "2024/12/30 21:06", "2025/01/02 09:06"),
+            ("2025/1/2 上午9:06 -", "2025/1/2 下午3:06 -", "2025/01/02 09:06", "2025/01/02 15:06"),
+            ("[2025/1/2 凌晨12:06:11]", "[2025/1/2 晚上8:06:11]", "2025/01/02 00:06:11", "2025/01/02 20:06:11"),
+            ("10/01/2025, 09:06 -", "01/02/2025, 09:06 -", "2025/01/10 09:06", "2025/02/01 09:06"),
+            ("01/10/2025, 09:06 -", "02/01/2025, 09:06 -", "2025/01/10 09:06", "2025/02/01 09:06"),
+            ("2/1/25, 9:06 p. m. -", "14/1/25, 9:06 a. m. -", "2025/01/02 21:06", "2025/01/14 09:06"),
+        )
+    ),
+]  # fmt: skip
 
 
-def turns(name: str, path: Path) -> list[tuple[Any, ...]]:
-    keys = ("speaker", "person_id", "time", "text")
-    found = list(reader_for(name, {}).read(path, 0))
-    assert list(reader_for(name, {}).read(path, 0)) == found
-    assert all(isinstance(one, Record) for _, one in found)
-    return [tuple(one.arguments.get(key) for key in keys) for _, one in found if isinstance(one, Record)]
+def said(name: str, path: Path) -> list[tuple[Any, ...]]:
+    return [tuple(one.get(key) for key in ("speaker", "person_id", "time", "text")) for one in turns(name, path)]
 
 
 def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -98,42 +166,25 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
+@pytest.mark.parametrize(("name", "text", "told"), TOLD)
+def test_an_export_is_told_by_itself(
+    tmp_path: Path, name: str, text: str, told: list[tuple[str, str | None, str, str]]
+) -> None:
+    path = write(tmp_path / name, text)
+    kind = detect(path.name, path)
+    assert kind == {".json": "discord", ".csv": "csv"}.get(path.suffix, "chat_log")
+    assert said(kind, path) == told
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030"])
-def test_the_text_of_qq_is_told_by_itself(tmp_path: Path, encoding: str) -> None:
+def test_an_export_may_have_another_encoding(tmp_path: Path, encoding: str) -> None:
     path = write(tmp_path / "群.txt", QQ, encoding)
-    assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [
-        ("林澈", "10001", "2026/03/01 20:15:33", "明天去不去爬山？"),
-        ("大黄", "10002", "2026/03/01 20:16:33", "去啊，几点集合\n备注: 带伞\n2026-03-02 有雨"),
-        ("Alice", "alice@foxmail.com", "2026/03/01 9:17:33", "I am allergic to peanuts."),
-        ("林澈", None, "2026/03/01 20:19:33", "好的"),
-    ]
-    without_heading = write(tmp_path / "part.txt", QQ[QQ.index("2026") :])
-    assert detect(without_heading.name, without_heading) == "chat_log"
+    assert (detect(path.name, path), said("chat_log", path)) == ("chat_log", QQ_SAID)
 
 
-def test_the_text_of_discord_is_told_by_itself(tmp_path: Path) -> None:
-    path = write(tmp_path / "random.txt", DISCORD)
-    assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [
-        ("mia", None, "2026/01/02 18:03", "my favourite game is Hades\nnote: I play every evening"),
-        ("noah#1234", None, "2026/01/02 00:05", "I prefer Celeste"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("head", "time"),
-    [
-        ("[25/02/2026 18:03]", "2026/02/25 18:03"),
-        ("[05.02.2026 18:03]", "2026/02/05 18:03"),
-        ("[05-Feb-26 06:03 PM]", "2026/02/05 18:03"),
-        ("[2026-02-05 18:03]", "2026/02/05 18:03"),
-        ("[2/5/2026 6:03 AM]", "2026/02/05 06:03"),
-    ],
-)
-def test_times_of_discord_are_read_as_its_countries_write_them(tmp_path: Path, head: str, time: str) -> None:
-    path = write(tmp_path / "a.txt", DISCORD.split("[")[0] + f"{head} mia\nhi\n")
-    assert turns("chat_log", path) == [("mia", None, time, "hi")]
+def test_authors_of_books_do_not_speak(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.csv", "author,text\nAda,A note on engines\n")
+    assert [one.kind for _, one in reader_for("csv", {}).read(path, 0) if isinstance(one, Record)] == ["text"]
 
 
 @pytest.mark.parametrize(
@@ -151,26 +202,6 @@ def test_names_of_qq_hold_ids(name: str, told: tuple[str, str]) -> None:
     assert person_of(name) == told
 
 
-def test_the_json_of_discord_is_read_message_by_message(tmp_path: Path) -> None:
-    path = write(tmp_path / "general.json", json.dumps(DISCORD_JSON, ensure_ascii=False))
-    assert detect(path.name, path) == "discord"
-    assert turns("discord", path) == [
-        ("Mia 🐶", "91", "2026-02-03T10:00:00.123+00:00", "I adopted a corgi."),
-        ("noah", "92", "2026-02-03T10:02:00+00:00", "柯基叫饼干。"),
-    ]
-
-
-def test_the_table_of_discord_has_speakers(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", DISCORD_CSV)
-    assert [row[:2] + row[3:] for row in turns("csv", path)] == [
-        ("mia", "91", 'I adopted a dog, named "Biscuit".'),
-        ("小雨", "92", "恭喜！"),
-    ]
-    path = write(tmp_path / "b.csv", "author,text\nAda,A note on engines\n")
-    books = list(reader_for("csv", {}).read(path, 0))
-    assert [one.kind for _, one in books if isinstance(one, Record)] == ["text"]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "query", "speaker", "count"),
     [
@@ -186,12 +217,6 @@ async def test_exported_chats_are_found_with_who_spoke(
     task = await pasted(host, name, content, chat_id="c")
     assert (task["status"], task["counts"]) == ("completed", {"stored": count})
     assert [hit["speaker"] for hit in await hits(host, query, chat_id="c") if query in hit["content"]] == [speaker]
-
-
-async def test_an_exported_chat_wants_to_know_its_chat(host: AMemorixHostService) -> None:
-    task = await pasted(host, "群.txt", QQ)
-    assert task["status"] == "failed"
-    assert "`chat_id` (`--chat`)" in task["files"][0]["error"]
 
 
 HEADING = QQ[: QQ.index("2026")]
@@ -215,65 +240,15 @@ HEADING = QQ[: QQ.index("2026")]
 def test_hours_of_qq_by_twelve(tmp_path: Path, written: str, read: str) -> None:
     path = write(tmp_path / "a.txt", f"{HEADING}2025-01-02 {written} 小雨\n我对芒果过敏\n")
     assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+    assert said("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
     path = write(tmp_path / "b.txt", f"2025-01-02 {written} 小雨：我对芒果过敏\n")
-    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+    assert said("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
 
 
 async def test_an_export_without_a_message_fails(host: AMemorixHostService) -> None:
     task = await pasted(host, "a.txt", f"{HEADING}2. Januar 2025, 9 Uhr, 小雨\n我对芒果过敏\n", chat_id="c")
     assert (task["status"], task["files"][0]["status"]) == ("failed", "failed")
     assert "begins as qq writes a chat out, and none of its lines begins a message" in task["files"][0]["error"]
-
-
-WHATSAPP = """02/01/2025, 09:05 - Messages and calls are end-to-end encrypted. Tap to learn more.
-02/01/2025, 09:06 - Mia: I'm allergic to mango: sorry
-and to kiwi
-02/01/2025, 09:06 - Mia created group "Trip: Rome"
-02/01/2025, 09:07 - 小雨: <Media omitted>
-02/01/2025, 09:08 - 小雨: 我也过敏
-13/01/2025, 21:07 - Noah Levi: bye
-"""
-
-
-def test_the_text_of_whatsapp_is_told_by_itself(tmp_path: Path) -> None:
-    path = write(tmp_path / "WhatsApp Chat with Mia.txt", WHATSAPP)
-    assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [
-        ("Mia", None, "2025/01/02 09:06", "I'm allergic to mango: sorry\nand to kiwi"),
-        ("小雨", None, "2025/01/02 09:08", "我也过敏"),
-        ("Noah Levi", None, "2025/01/13 21:07", "bye"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("lines", "times"),
-    [
-        ("[13/01/25, 9:06:11 PM] Mia: a\n[01/02/25, 9:06:11\u202fAM] Mia: b", ["2025/01/13 21:06:11", "2025/02/01 09:06:11"]),
-        ("[1/2/25, 12:06:11 AM] Mia: a\n[1/13/25, 9:06:11 AM] Mia: b", ["2025/01/02 00:06:11", "2025/01/13 09:06:11"]),
-        ("30.12.24, 21:06 - Mia: a\n02.01.25, 09:06 - Mia: b", ["2024/12/30 21:06", "2025/01/02 09:06"]),
-        ("2025/1/2 上午9:06 - Mia: a\n2025/1/2 下午3:06 - Mia: b", ["2025/01/02 09:06", "2025/01/02 15:06"]),
-        ("[2025/1/2 凌晨12:06:11] Mia: a\n[2025/1/2 晚上8:06:11] Mia: b", ["2025/01/02 00:06:11", "2025/01/02 20:06:11"]),
-        ("10/01/2025, 09:06 - Mia: a\n01/02/2025, 09:06 - Mia: b", ["2025/01/10 09:06", "2025/02/01 09:06"]),
-        ("01/10/2025, 09:06 - Mia: a\n02/01/2025, 09:06 - Mia: b", ["2025/01/10 09:06", "2025/02/01 09:06"]),
-        ("2/1/25, 9:06 p. m. - Mia: a\n14/1/25, 9:06 a. m. - Mia: b", ["2025/01/02 21:06", "2025/01/14 09:06"]),
-    ],
-)  # fmt: skip
-def test_times_of_whatsapp_are_read_as_its_countries_write_them(tmp_path: Path, lines: str, times: list[str]) -> None:
-    path = write(tmp_path / "_chat.txt", f"\u200e{lines}\n")
-    assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [("Mia", None, time, text) for time, text in zip(times, "ab", strict=True)]
-
-
-def test_what_an_iphone_adds_is_not_said(tmp_path: Path) -> None:
-    lines = (
-        "[02/01/25, 21:06:11] Hikers: \u200eMessages and calls are end-to-end encrypted.",
-        "\u200e[02/01/25, 21:06:12] ~ Mia: \u200eimage omitted",
-        "[02/01/25, 21:06:13] ~ Mia: the lake \u200e<attached: 00000012-PHOTO.jpg>",
-        "[22/01/25, 21:06:14] Noah: \u200eThis message was deleted.",
-    )
-    path = write(tmp_path / "_chat.txt", "\n".join(lines))
-    assert turns("chat_log", path) == [("Mia", None, "2025/01/02 21:06:13", "the lake")]
 
 
 @pytest.mark.parametrize("before", ["", "Trip to Rome\n\n", "去罗马\n", "and so on\nNote: bring a hat\n"])
@@ -320,16 +295,6 @@ async def test_dates_that_may_be_read_two_ways_are_noted(host: AMemorixHostServi
     assert not sure["files"][0]["warnings"]
 
 
-def test_the_text_of_wechat_is_told_by_itself(tmp_path: Path) -> None:
-    text = "小雨 2025-01-02 09:05:01\n我对芒果过敏\n\nLin Che  2025-01-02 15:15:01\n记住了: 2025-01-03\n"
-    path = write(tmp_path / "wechat.txt", text)
-    assert detect(path.name, path) == "chat_log"
-    assert turns("chat_log", path) == [
-        ("小雨", None, "2025/01/02 09:05:01", "我对芒果过敏"),
-        ("Lin Che", None, "2025/01/02 15:15:01", "记住了: 2025-01-03"),
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -353,18 +318,8 @@ def test_other_texts_are_no_chats(tmp_path: Path, text: str) -> None:
 )  # fmt: skip
 def test_a_date_or_a_time_is_no_name(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "a.txt", f"Mia: hi\n{line}\n大黄2号: ok\n10001: yes\n")
-    assert turns("chat_log", path) == [
+    assert said("chat_log", path) == [
         ("Mia", None, None, f"hi\n{line}"),
         ("大黄2号", None, None, "ok"),
         ("10001", None, None, "yes"),
     ]
-
-
-@pytest.mark.parametrize(
-    "block", ["{Attachments}\nhttps://cdn/x.png", "{Reactions}\n👍 (2)", "{Embed}\nhttps://a\nTitle"]
-)
-def test_blocks_of_discord_are_not_said(tmp_path: Path, block: str) -> None:
-    head = DISCORD[: DISCORD.index("[")]
-    said = f"[01/13/2026 6:03 PM] mia\nsee {{Reactions}}\n{{Embed}} too\n\n{block}\n\n[01/13/2026 6:04 PM] noah\n\n{block}\n"
-    path = write(tmp_path / "a.txt", f"{head}{said}")
-    assert turns("chat_log", path) == [("mia", None, "2026/01/13 18:03", "see {Reactions}\n{Embed} too")]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import test_import_readers_graphiti
+import test_import_readers_lpmm
+import test_import_readers_mem0
 from amemorix import AMemorixHostService
 from amemorix.testing import pause_background, resume_background
 from conftest import Open
-from entrance import contents, hits, stats
+from entrance import contents, hits, stats, told
 from import_entrance import COMPONENT, admin, created, ended, imported, raw_folder
+from import_readers import write
 from reference_directory import VERSIONS, Version
 from test_import_readers_amemorix import LI, build
+from test_import_readers_lpmm import PASSAGES
 from test_import_readers_maibot import OLD, database, maibot, message, private
 
 
@@ -28,14 +35,74 @@ async def test_a_data_directory_of_the_reference_comes_over_once(host: AMemorixH
     task = await imported(host, "create_raw_scan", relative_path=version, format="a_memorix")
     assert task["status"] == "completed", task
     assert task["counts"]["stored"] == task["records"]
-
-    assert (await contents(host, "杭州", chat_id="群一"))[0] == "李雷上周搬到了杭州，在西湖边租了房子。"
-    assert await contents(host, "杭州 李雷", chat_id="room-2") == []
-    assert (await contents(host, "Orbit", chat_id="room-2"))[0] == "Alice works at Orbit and lives in Lisbon."
-    profile = await host.invoke("get_person_profile", {"person_id": LI})
-    assert "李雷，住在杭州。" in profile["summary"] or version == "first"
     again = await imported(host, "create_raw_scan", relative_path=version, format="a_memorix", force=True)
     assert again["counts"] == {"existing": task["records"]}
+    assert ((await stats(host))["paragraphs"], (await stats(host))["relations"]) == (7, 4)
+
+    moved, works = "李雷上周搬到了杭州，在西湖边租了房子。", "Alice works at Orbit and lives in Lisbon."
+    nowhere = "A note that says nothing of its chat."
+    assert (await contents(host, "杭州", chat_id="群一"))[0] == moved
+    assert await contents(host, "杭州 李雷", chat_id="room-2") == []
+    assert (await contents(host, "Orbit", chat_id="room-2"))[0] == works
+    assert "Water boils at 100 degrees." in await contents(host, "water boils", chat_id="room-2")
+    assert nowhere not in await contents(host, "note says nothing chat", chat_id="群一")
+    assert nowhere in await contents(host, "note says nothing chat")
+    if version != "first":
+        profile = await host.invoke("get_person_profile", {"person_id": "雷哥"})
+        assert (profile["person_id"], profile["summary"]) == (LI, "李雷，住在杭州。")
+
+    graph = await host.invoke("memory_graph_admin", {"action": "get_graph", "limit": 100})
+    names = {node["id"]: node["name"] for node in graph["nodes"]}
+    edges = {(names[edge["source"]], names[edge["target"]]) for edge in graph["edges"]}
+    assert {("李雷", "杭州"), ("西湖", "杭州"), ("Alice", "Orbit"), ("Alice", "Lisbon")} <= edges
+
+
+async def test_times_arrive_and_what_the_host_sends_again_is_known(host: AMemorixHostService) -> None:
+    build(await raw_folder(host), "current")
+    await imported(host, "create_raw_scan", relative_path="current", format="a_memorix")
+    within = {"mode": "time", "time_start": 1_689_999_999.0, "time_end": 1_690_000_601.0}
+    assert await contents(host, chat_id="群一", **within) == ["李雷上周搬到了杭州，在西湖边租了房子。"]
+    again = await told(
+        host, "Alice works at Orbit and lives in Lisbon.", external_id="turn:2", source_type="chat_turn", chat_id="room-2",
+        timestamp=1_695_000_000.0,
+    )  # fmt: skip
+    assert (again["stored_ids"], (await stats(host))["paragraphs"]) == ([], 7)
+
+
+@pytest.mark.parametrize(
+    ("export", "kind", "paragraphs", "relations", "query", "chat", "first"),
+    [
+        (test_import_readers_graphiti.export, "graphiti", 5, 1, "去年加入", "群一", "Alice: 我去年加入了星河公司"),
+        (test_import_readers_mem0.export, "mem0", 6, 3, "过敏", "会话一", "小林对花生过敏"),
+        (test_import_readers_lpmm.openie, "lpmm_openie", 2, 2, "内卷 文化模式", "any", PASSAGES[0]),
+        (test_import_readers_lpmm.lpmm_store, "lpmm_parquet", 3, 3, "内卷 文化模式", "any", PASSAGES[0]),
+    ],
+)
+async def test_an_export_comes_over_once(
+    host: AMemorixHostService, export: Callable[[Path], Path], kind: str, paragraphs: int, relations: int, query: str, chat: str,
+    first: str,
+) -> None:  # fmt: skip
+    wish = {"format": kind} if export(await raw_folder(host)).is_dir() else {}
+    for status in ("stored", "existing"):
+        task = await imported(host, "create_raw_scan", force=True, **wish)
+        assert (task["status"], task["counts"]) == ("completed", {status: paragraphs}), task
+        assert task["files"][0]["format"] == kind
+        assert ((await stats(host))["paragraphs"], (await stats(host))["relations"]) == (paragraphs, relations)
+    assert (await contents(host, query, chat_id=chat))[0] == first
+
+
+async def test_a_later_export_brings_what_is_new_and_what_has_changed(host: AMemorixHostService) -> None:
+    export = test_import_readers_mem0.export(await raw_folder(host))
+    await imported(host, "create_raw_scan")
+    document = json.loads(export.read_text("utf-8"))
+    document["results"][0]["memory"] = "Alex is back from San Francisco"
+    document["results"].append({"id": "m-5", "memory": "新的记忆"})
+    write(export, document)
+    task = await imported(host, "create_raw_scan")
+    assert task["counts"] == {"existing": 5, "revised": 1, "stored": 1}
+    assert (await stats(host))["paragraphs"] == 7
+    assert await contents(host, "San Francisco", user_id="alex") == ["Alex is back from San Francisco"]
+    assert "小林对花生过敏" not in await contents(host, "过敏 花生", user_id="alex")
 
 
 async def test_chats_of_maibot_come_over_with_filters(host: AMemorixHostService) -> None:

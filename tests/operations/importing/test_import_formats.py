@@ -12,10 +12,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.importing.duplicates import Occurrences
 from amemorix.importing.readers.chat_exports import by_24_hours, person_of, said_in
 from amemorix.importing.readers.formats import FORMATS, detect, reader_for
-from amemorix.importing.records import Bad, Record
+from amemorix.importing.records import Bad, Occurrences, Record
 from amemorix.language.message_segments import in_words
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, ended, imported, jsonl, pasted, raw_folder
@@ -110,12 +109,6 @@ async def test_texts_of_a_chat_may_be_for_everyone(host: AMemorixHostService) ->
     assert await contents(host, "lamp", chat_id="d") == ["a lamp"]
 
 
-async def test_a_turn_without_a_chat_is_refused_with_the_reason(host: AMemorixHostService) -> None:
-    task = await pasted(host, "talk.jsonl", '{"speaker": "Ada", "text": "a kite"}')
-    assert (task["status"], task["counts"]) == ("failed", {})
-    assert "`chat_id` (`--chat`)" in task["files"][0]["error"]
-
-
 async def test_a_turn_without_a_chat_among_others_is_refused_with_the_reason(host: AMemorixHostService) -> None:
     lines = '{"speaker": "Ada", "text": "a kite"}\n{"speaker": "Ada", "text": "a lamp", "chat_id": "c"}'
     task = await pasted(host, "talk.jsonl", lines, skip_bad=True)
@@ -190,18 +183,6 @@ async def test_a_table_without_a_text_fails_with_the_reason(host: AMemorixHostSe
     assert "t.csv" in task["error"]
 
 
-async def test_foreign_exports_are_told_by_their_content(host: AMemorixHostService) -> None:
-    mem0 = {"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada"}]}
-    openie = {
-        "docs": [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": ["小雨"], "extracted_triples": []}]
-    }
-    one = await pasted(host, "export.json", json.dumps(mem0))
-    two = await pasted(host, "other.json", json.dumps(openie))
-    assert [task["files"][0]["format"] for task in (one, two)] == ["mem0", "lpmm_openie"]
-    assert [task["counts"] for task in (one, two)] == [{"stored": 1}, {"stored": 1}]
-    assert await contents(host, "猫") == ["小雨养了一只猫。"]
-
-
 async def test_lpmm_files_are_taken_from_their_folder(host: AMemorixHostService) -> None:
     folder = Path((await admin(host, "path_aliases"))["aliases"]["lpmm"])
     doc = {
@@ -245,16 +226,11 @@ FILES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_reading_again_tells_the_same_at_the_same_places(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / FILES[name][0], FILES[name][1])
+    assert detect(path.name, path) == ("txt" if name == "chat_log" else name)
     whole = read(name, path)
     assert len(whole) >= 2
     assert [position for position, _ in whole] == sorted({position for position, _ in whole})
     assert read(name, path) == whole
-
-
-@pytest.mark.parametrize("name", sorted(FILES))
-def test_a_format_is_told_by_its_file(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path / FILES[name][0], FILES[name][1])
-    assert detect(path.name, path) == ("txt" if name == "chat_log" else name)
 
 
 @pytest.mark.parametrize("name", sorted({*FILES} - {"json"}))
@@ -403,27 +379,6 @@ async def test_what_is_for_one_chat_only_is_seen_there_only(host: AMemorixHostSe
         assert await contents(host, query, chat_id="priv") == ["alpha walrus 海象"]
         assert await contents(host, query, chat_id="third") == []
         assert await contents(host, query, group_id="g") == await contents(host, query, user_id="u") == []
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.jsonl", '{"text": "beta walrus", "chat_id": "elsewhere"}'),
-        ("b.jsonl", '{"text": "beta walrus", "speaker": "Ada", "chat_id": "elsewhere"}'),
-        ("c.jsonl", '{"text": "beta walrus", "speaker": "Ada", "group_id": "elsewhere"}'),
-        ("d.json", '{"paragraphs": [{"content": "beta walrus", "chat_id": "elsewhere"}]}'),
-        ("e.csv", "text,chat_id\nbeta walrus,elsewhere\n"),
-    ],
-)
-async def test_another_chats_records_do_not_come_into_the_one(
-    host: AMemorixHostService, name: str, content: str
-) -> None:
-    task = await pasted(host, name, content, **CLOSED)
-    assert (task["status"], task["counts"]) == ("failed", {"failed": 1})
-    [chunk] = task["files"][0]["chunk_list"]
-    assert "elsewhere" in chunk["errors"][0]["reason"]
-    assert "'priv'" in chunk["errors"][0]["reason"]
-    assert await contents(host, "walrus") == []
 
 
 async def test_good_records_for_one_chat_are_stored_beside_bad_ones(host: AMemorixHostService) -> None:

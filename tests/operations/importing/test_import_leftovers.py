@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.imports import missing
 from entrance import hits, rows
-from import_entrance import COMPONENT, admin, created, ended, jsonl, pasted, raw_folder, turn
+from import_entrance import pasted, turn
 
 OPENAI = {
     "model": "m",
@@ -94,27 +93,6 @@ async def test_a_name_that_is_cut_is_noted(host: AMemorixHostService) -> None:
     task = await pasted(host, "a.json", json.dumps({"messages": [message, fine]}), chat_id="c")
     assert task["counts"] == {"stored": 2}
     assert task["files"][0]["warnings"] == ["1 names or ids are cut to 512 characters."]
-
-
-async def test_a_cancelled_import_tells_what_was_done(host: AMemorixHostService) -> None:
-    jsonl((await raw_folder(host)) / "a.jsonl", *(turn(number) for number in range(30_000)))
-    task = await created(host, "create_raw_scan", relative_path="a.jsonl", chat_id="c")
-    waiting = await created(host, "create_paste", name="b.txt", content="a lamp")
-    unread = (await admin(host, "cancel", task_id=waiting))["task"]
-    assert (unread["status"], unread["progress"], unread["bytes_done"]) == ("cancelled", 0.0, 0)
-    begun = 0
-    while not begun:
-        await asyncio.sleep(0.01)
-        begun = (await admin(host, "get", task_id=task))["task"]["records"]
-    await admin(host, "cancel", task_id=task)
-    found = await ended(host, task)
-    assert found["status"] == "cancelled"
-    assert 0 < found["records"] < 30_000
-    assert found["progress"] == pytest.approx(found["records"] / 30_000, abs=0.05)
-    assert found["bytes_done"] == pytest.approx(found["bytes_total"] * found["files"][0]["progress"], rel=0.01)
-    answer = await host.invoke(COMPONENT, {"action": "retry_failed", "task_id": task})
-    assert not answer["success"]
-    assert "it was cancelled. Import the same files again" in json.dumps(answer)
 
 
 async def test_a_file_of_which_lines_were_deleted_says_how_many(host: AMemorixHostService) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.importing.readers.formats import FORMATS
-from amemorix.importing.warnings import BEYOND, MOST_OF_A_TEXT, sentences
+from amemorix.importing.records import BEYOND, MOST_OF_A_TEXT, sentences
 from entrance import rows
 from import_entrance import imported, pasted, raw_folder
 
@@ -98,26 +98,6 @@ async def test_messages_that_nobody_says_are_told(host: AMemorixHostService) -> 
     lines = [{"text": "hello", "time": 1}, {"text": "去爬山", "speaker": "林澈"}]
     task = await pasted(host, "a.jsonl", "\n".join(json.dumps(one) for one in lines), chat_id="c")
     assert task["warnings"] == ["a.jsonl: 1 messages do not say who speaks; they are stored without a speaker."]
-
-
-async def test_messages_with_a_chat_of_their_own_are_told(host: AMemorixHostService) -> None:
-    event = {"post_type": "message", "message_type": "group", "group_id": 42, "message_id": 1, "time": 1_700_000_000,
-             "sender": {"user_id": 5, "nickname": "林澈"}, "raw_message": "去爬山", "self_id": 9}  # fmt: skip
-    task = await pasted(host, "a.jsonl", json.dumps(event), chat_id="c")
-    assert "1 records name a group" in task["warnings"][0]
-    assert (await pasted(host, "b.jsonl", json.dumps(event)))["warnings"] == []
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
-async def test_a_user_id_beside_a_chat_says_who_spoke(host: AMemorixHostService, suffix: str) -> None:
-    line = {"external_id": "g1", "speaker": "小雨", "user_id": "10003", "text": "周六九点东门集合"}
-    table = ",".join(line) + "\n" + ",".join(line.values())
-    content = json.dumps(line, ensure_ascii=False) if suffix == "jsonl" else table
-    task = await pasted(host, f"g.{suffix}", content, chat_id="qq:42")
-    assert (task["counts"], task["warnings"]) == ({"stored": 1}, [])
-    assert len((await host.invoke("search_memory", {"query": "周六几点集合", "chat_id": "qq:42"}))["hits"]) == 1
-    spoken = "select n.person_id, p.name from paragraph_persons p join persons n on n.id = p.person where p.role = 1"
-    assert rows(host, spoken) == [("10003", "小雨")]
 
 
 async def test_a_user_id_without_a_chat_is_that_of_a_private_one(host: AMemorixHostService) -> None:

@@ -31,12 +31,15 @@ async def seen(host: AMemorixHostService, chat: str) -> int:
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 @pytest.mark.parametrize("params", [OPEN, CLOSED])
-async def test_a_user_beside_a_person_is_who_spoke(host: AMemorixHostService, suffix: str, params: Any) -> None:
-    table = ",".join(TURN) + "\n" + ",".join(TURN.values())
-    task = await pasted(host, f"a.{suffix}", json.dumps(TURN) if suffix == "jsonl" else table, **params)
+@pytest.mark.parametrize(("turn", "person"), [(TURN, "P1"), (TURN | {"person_id": ""}, "55")])
+async def test_a_user_beside_a_chat_is_who_spoke(
+    host: AMemorixHostService, suffix: str, params: Any, turn: dict[str, str], person: str
+) -> None:
+    table = ",".join(turn) + "\n" + ",".join(turn.values())
+    task = await pasted(host, f"a.{suffix}", json.dumps(turn) if suffix == "jsonl" else table, **params)
     assert (task["counts"], task["warnings"]) == ({"stored": 1}, [])
     assert (await seen(host, "qq:70"), await seen(host, "private:55")) == (1, 0)
-    assert rows(host, SPOKEN) == [("P1", "小雨")]
+    assert rows(host, SPOKEN) == [(person, "小雨")]
 
 
 async def test_a_turn_with_a_chat_of_its_own_stays_there(host: AMemorixHostService) -> None:
@@ -90,16 +93,20 @@ async def test_marks_of_another_system_are_put_into_the_one_chat(
         ("a.jsonl", {**TEXT, "user_id": "elsewhere"}),
         ("b.jsonl", {"speaker": "Ada", "text": "豹猫 ocelot", "group_id": "elsewhere"}),
         ("c.jsonl", {**TURN, "chat_id": "elsewhere"}),
+        ("d.jsonl", {"text": "豹猫 ocelot", "chat_id": "elsewhere"}),
+        ("e.json", {"paragraphs": [{"content": "豹猫 ocelot", "chat_id": "elsewhere"}]}),
+        ("f.csv", "text,chat_id\n豹猫 ocelot,elsewhere\n"),
     ],
 )
 async def test_what_names_another_chat_is_not_put_into_the_one(
     host: AMemorixHostService, name: str, document: Any
 ) -> None:
-    task = await pasted(host, name, json.dumps(document), **CLOSED)
+    task = await pasted(host, name, document if isinstance(document, str) else json.dumps(document), **CLOSED)
     assert (task["status"], task["counts"], task["warnings"]) == ("failed", {"failed": 1}, [])
     [chunk] = task["files"][0]["chunk_list"]
-    assert "elsewhere" in chunk["errors"][0]["reason"]
-    assert await seen(host, "qq:70") == 0
+    reason = chunk["errors"][0]["reason"]
+    assert "elsewhere" in reason and "'qq:70'" in reason
+    assert await contents(host, "ocelot") == await contents(host, "豹猫") == []
 
 
 async def test_what_was_said_in_private_is_not_put_into_the_one_chat(host: AMemorixHostService) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from amemorix import AMemorixHostService
 from amemorix.importing.readers.graphiti import GraphitiExport
-from import_readers import bad, records, store, write
+from import_readers import bad, records, write
 
 NODES: list[dict[str, Any]] = [
     {
@@ -88,13 +87,3 @@ def test_a_relation_without_one_of_its_nodes_is_left_out_and_its_fact_stays(tmp_
     fact = records(GraphitiExport(), path)[1].arguments
     assert (fact["text"], fact["relations"]) == ("Alice 在星河公司工作", [])
     assert fact["entities"] == [{"name": "Alice", "type": "Person"}]
-
-
-async def test_the_memory_takes_it_and_a_repetition_changes_nothing(host: AMemorixHostService, tmp_path: Path) -> None:
-    found = records(GraphitiExport(), export(tmp_path))
-    await store(host, found)
-    before = await host.invoke("memory_stats", {})
-    await store(host, found)
-    after = await host.invoke("memory_stats", {})
-    assert before["paragraphs"] == after["paragraphs"] == 5
-    assert before["relations"] == after["relations"] == 1

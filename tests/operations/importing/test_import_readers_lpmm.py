@@ -12,10 +12,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.importing.readers.lpmm import LpmmOpenie, LpmmParquet
-from import_readers import bad, read, records, store, write
+from import_readers import bad, read, records, write
 
 PASSAGES = ["内卷：指一类文化模式无法转变为新的形态。", "Ada Lovelace wrote the first program."]
 DOCS: list[dict[str, Any]] = [
@@ -162,15 +161,3 @@ def test_empty_stores_hold_nothing(tmp_path: Path) -> None:
     columns = {name: pyarrow.array([], pyarrow.string()) for name in ("hash", "str")}
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "paragraph.parquet")
     assert read(LpmmParquet(), tmp_path) == []
-
-
-async def test_the_memory_takes_both_and_a_repetition_changes_nothing(
-    host: AMemorixHostService, tmp_path: Path
-) -> None:
-    await store(host, records(LpmmOpenie(), openie(tmp_path)))
-    for _ in range(2):
-        await store(host, records(LpmmParquet(), lpmm_store(tmp_path / f"{_}")))
-        stats = await host.invoke("memory_stats", {})
-        assert (stats["paragraphs"], stats["relations"]) == (3, 3)
-    found = await host.invoke("search_memory", {"query": "内卷 文化模式", "chat_id": "any"})
-    assert found["hits"][0]["content"] == PASSAGES[0]

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.importing.readers.maibot import MaiBotDatabase
-from import_readers import bad, read, records, store
+from import_readers import bad, read, records
 
 OLD = """
 create table chat_streams (id integer primary key, stream_id text unique, create_time real, platform text,
@@ -149,6 +148,7 @@ def test_bad_rows_name_their_place(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("not a database at all")
     (tmp_path / "empty.db").write_bytes(b"")
+    assert read(MaiBotDatabase(), database(tmp_path / "no messages.db", OLD)) == []
     database(tmp_path / "other.db", "create table notes (id integer)")
     (tmp_path / "torn.db").write_bytes(maibot(tmp_path).read_bytes()[:700])
     for name in ("text.db", "empty.db", "other.db", "torn.db", "missing.db", "."):
@@ -157,24 +157,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         assert caught.value.details == {"field": "path"}
 
 
-def test_an_empty_database_holds_nothing(tmp_path: Path) -> None:
-    assert read(MaiBotDatabase(), database(tmp_path / "MaiBot.db", OLD)) == []
-
-
 def test_text_that_is_not_utf8_is_mended(tmp_path: Path) -> None:
     path = database(tmp_path / "MaiBot.db", OLD, messages=[message(1, "x")])
     with sqlite3.connect(path) as db:
         db.execute("update messages set processed_plain_text = cast(x'e4bda0ff' as text)")
     db.close()
     assert records(MaiBotDatabase(), path)[0].arguments["text"] == "你\ufffd"
-
-
-async def test_the_memory_takes_it_and_a_repetition_changes_nothing(host: AMemorixHostService, tmp_path: Path) -> None:
-    found = records(MaiBotDatabase(), maibot(tmp_path))
-    for _ in range(2):
-        await store(host, found)
-        assert (await host.invoke("memory_stats", {}))["paragraphs"] == 5
-    hits = (await host.invoke("search_memory", {"query": "明天开会", "chat_id": "stream-1"}))["hits"]
-    assert hits[0]["content"] == "明天开会"
-    other = (await host.invoke("search_memory", {"query": "明天开会", "chat_id": "stream-2"}))["hits"]
-    assert "明天开会" not in [hit["content"] for hit in other]

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.importing.readers.mem0 import Mem0Export
-from import_readers import bad, read, records, store, write
+from import_readers import bad, read, records, write
 
 MEMORIES: list[dict[str, Any]] = [
     {
@@ -126,32 +125,3 @@ def test_keys_of_the_same_name_deeper_down_are_not_lists_of_the_file(tmp_path: P
     }
     found = records(Mem0Export(), write(tmp_path / "deep.json", value))
     assert [one.arguments["text"] for one in found] == ["yes"]
-
-
-async def test_a_later_export_brings_what_is_new_and_what_has_changed(
-    host: AMemorixHostService, tmp_path: Path
-) -> None:
-    later = [
-        {**MEMORIES[0], "memory": "Alex is back from San Francisco"},
-        *MEMORIES[1:],
-        {"id": "m-5", "memory": "新的记忆"},
-    ]
-    await store(host, records(Mem0Export(), export(tmp_path)))
-    await store(host, records(Mem0Export(), write(tmp_path / "later.json", {"results": later, "relations": RELATIONS})))
-    assert (await host.invoke("memory_stats", {}))["paragraphs"] == 7
-    hits = (await host.invoke("search_memory", {"query": "San Francisco", "user_id": "alex"}))["hits"]
-    assert [hit["content"] for hit in hits] == ["Alex is back from San Francisco"]
-
-
-async def test_the_memory_takes_it_and_a_repetition_changes_nothing(host: AMemorixHostService, tmp_path: Path) -> None:
-    found = records(Mem0Export(), export(tmp_path))
-    await store(host, found)
-    before = await host.invoke("memory_stats", {})
-    await store(host, found)
-    after = await host.invoke("memory_stats", {})
-    assert before["paragraphs"] == after["paragraphs"] == 6
-    assert before["relations"] == after["relations"] == 3
-    mine = await host.invoke("search_memory", {"query": "过敏", "chat_id": "会话一"})
-    assert [hit["content"] for hit in mine["hits"]][:1] == ["小林对花生过敏"]
-    others = await host.invoke("search_memory", {"query": "过敏 花生", "user_id": "alex"})
-    assert "小林对花生过敏" not in [hit["content"] for hit in others["hits"]]

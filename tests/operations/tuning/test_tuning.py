@@ -62,8 +62,8 @@ async def spoilt(opened: Open) -> AMemorixHostService:
 # questions
 
 
-async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
-    await ended(filled, await create(filled))
+async def test_questions_give_nothing_away_and_trying_them_leaves_no_trace(filled: AMemorixHostService) -> None:
+    done = await ended(filled, await create(filled))
     links = rows(filled, LINKS)
     targets = [row for row in links if row[4] == "target"]
 
@@ -78,16 +78,11 @@ async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
     asked = {row[5] for row in links if row[4] == "hidden"}
     assert asked.isdisjoint({row[5] for row in targets})
 
-
-async def test_no_session_is_in_two_parts(filled: AMemorixHostService) -> None:
-    done = await ended(filled, await create(filled))
-    parts: dict[int, set[str]] = {}
-    for _, split, _, _, role, _, _, session in rows(filled, LINKS):
-        if role == "target":
-            parts.setdefault(session, set()).add(split)
-
-    assert all(len(some) == 1 for some in parts.values())
+    parts = {(row[7], row[1]) for row in targets}
+    assert len(parts) == len({session for session, _ in parts}), "no session is in two parts"
     assert {one["split"] for one in done["questions"]} == {"train", "validation", "held_out"}
+    assert rows(filled, "select * from retention") == [], "it counts as no use"
+    assert (await filled.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_the_same_data_and_seed_make_the_same_task(opened: Open, tmp_path: Path) -> None:
@@ -146,21 +141,19 @@ async def test_questions_of_ones_own(filled: AMemorixHostService) -> None:
     assert kept == {one["query"] for one in given}
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ({"query": "x", "chat_id": "nowhere", "expected": ["p1"]}, "queries.0.chat_id"),
-        ({"query": "x", "chat_id": "en", "expected": ["p999999"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": ["a text that nobody wrote"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": ["坐火车到敦煌看壁画，骑骆驼爬沙丘"]}, "queries.0.expected.0"),
-        ({"query": "x", "chat_id": "en", "expected": []}, "queries.0.expected"),
-        ({"query": "", "expected": ["p1"]}, "queries.0.query"),
-    ],
-)
-async def test_questions_that_nothing_answers_are_refused(
-    filled: AMemorixHostService, query: dict[str, Any], field: str
-) -> None:
-    await refused(filled, ADMIN, {"action": "create_task", "queries": [query]}, field)
+UNANSWERED: list[tuple[dict[str, Any], str]] = [
+    ({"query": "x", "chat_id": "nowhere", "expected": ["p1"]}, "queries.0.chat_id"),
+    ({"query": "x", "chat_id": "en", "expected": ["p999999"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": ["a text that nobody wrote"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": ["坐火车到敦煌看壁画，骑骆驼爬沙丘"]}, "queries.0.expected.0"),
+    ({"query": "x", "chat_id": "en", "expected": []}, "queries.0.expected"),
+    ({"query": "", "expected": ["p1"]}, "queries.0.query"),
+]
+
+
+async def test_questions_that_nothing_answers_are_refused(filled: AMemorixHostService) -> None:
+    for query, field in UNANSWERED:
+        await refused(filled, ADMIN, {"action": "create_task", "queries": [query]}, field)
     assert (await ask(filled, "list_tasks"))["total"] == 0
 
 
@@ -281,13 +274,15 @@ async def test_a_task_is_cancelled(spoilt: AMemorixHostService) -> None:
     assert error["error_code"] == "conflict"
 
 
-async def test_the_queue_has_an_end(opened: Open) -> None:
-    host = await opened(tuning={"max_queue_size": 2, "poll_interval_seconds": 3600.0})
+@pytest.mark.parametrize(("setting", "value", "taken"), [("max_queue_size", 2, 2), ("enabled", False, 0)])
+async def test_the_queue_has_an_end(opened: Open, setting: str, value: Any, taken: int) -> None:
+    host = await opened(tuning={setting: value, "poll_interval_seconds": 3600.0})
     await pause_background(host)  # nobody takes a task from it
-    for _ in range(2):
+    for _ in range(taken):
         await create(host)
     error = await host.invoke(ADMIN, {"action": "create_task"})
-    assert (error["error_code"], error["details"]["setting"]) == ("conflict", "tuning.max_queue_size")
+    assert (error["error_code"], error["details"]["setting"]) == ("conflict", f"tuning.{setting}")
+    assert (await ask(host, "settings"))[setting] == value
 
 
 async def test_old_tasks_are_forgotten(filled: AMemorixHostService) -> None:
@@ -297,19 +292,6 @@ async def test_old_tasks_are_forgotten(filled: AMemorixHostService) -> None:
     await ended(filled, await create(filled, rounds=2))
     assert [one["task_id"] for one in (await ask(filled, "list_tasks"))["items"]] == [4, 3]
     assert {row[0] for row in rows(filled, "select distinct task from tuning_rounds")} == {3, 4}
-
-
-async def test_switched_off_it_takes_no_task(opened: Open) -> None:
-    host = await opened(tuning={"enabled": False})
-    error = await host.invoke(ADMIN, {"action": "create_task"})
-    assert (error["error_code"], error["details"]["setting"]) == ("conflict", "tuning.enabled")
-    assert not (await ask(host, "settings"))["enabled"]
-
-
-async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> None:
-    await ended(filled, await create(filled))
-    assert rows(filled, "select * from retention") == []
-    assert (await filled.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
@@ -388,48 +370,48 @@ async def test_a_profile_that_was_begun_and_never_applied_is_forgotten(host: AMe
     assert [one["status"] for one in (await ask(host, "get_profile"))["history"]] == ["rolled_back"]
 
 
-@pytest.mark.parametrize(
-    ("args", "field"),
-    [
-        ({"action": "apply_profile"}, "profile"),
-        ({"action": "apply_profile", "profile": {}}, "profile"),
-        ({"action": "apply_profile", "profile": {"retrieval": {}}}, "profile"),
-        ({"action": "apply_profile", "profile": "dense"}, "profile"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.dense": -1}}, "profile.retrieval.weights.dense"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.dense": "x"}}, "profile.retrieval.weights.dense"),
-        ({"action": "apply_profile", "profile": {"retrieval.weights.none": 1}}, "profile.retrieval.weights.none"),
-        ({"action": "apply_profile", "profile": {"storage.readers": 3}}, "profile.storage.readers"),
-        ({"action": "apply_profile", "profile": {"retrieval.noise.enabled": False}}, "profile.retrieval.noise.enabled"),
-        (
-            {"action": "apply_profile", "profile": {"retrieval.sparse.backend": "fts5"}, "validate": False},
-            "profile.retrieval.sparse.backend",
-        ),
-        ({"action": "create_task", "objective": "speed"}, "objective"),
-        ({"action": "create_task", "intensity": "wild"}, "intensity"),
-        ({"action": "create_task", "rounds": 1}, "rounds"),
-        ({"action": "create_task", "sample_size": 5}, "sample_size"),
-        ({"action": "create_task", "seed": -1}, "seed"),
-        ({"action": "create_task", "top_k": 0}, "top_k"),
-        ({"action": "create_task", "queries": "x"}, "queries"),
-        ({"action": "get_task"}, "task_id"),
-        ({"action": "get_task", "task_id": "x7"}, "task_id"),
-        ({"action": "get_task", "task_id": True}, "task_id"),
-        ({"action": "get_rounds", "task_id": 1, "limit": 501}, "limit"),
-        ({"action": "get_report", "task_id": 1, "format": "pdf"}, "format"),
-        ({"action": "list_tasks", "status": "lost"}, "statuses.0"),
-    ],
-)
-async def test_arguments_that_do_not_fit(host: AMemorixHostService, args: dict[str, Any], field: str) -> None:
-    result = await host.invoke(ADMIN, args)
-    assert result["error_code"] == "invalid_request", result
-    assert result["details"]["field"] in (field, field.replace("statuses", "status")), result
+UNFIT: list[tuple[dict[str, Any], str]] = [
+    ({"action": "apply_profile"}, "profile"),
+    ({"action": "apply_profile", "profile": {}}, "profile"),
+    ({"action": "apply_profile", "profile": {"retrieval": {}}}, "profile"),
+    ({"action": "apply_profile", "profile": "dense"}, "profile"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.dense": -1}}, "profile.retrieval.weights.dense"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.dense": "x"}}, "profile.retrieval.weights.dense"),
+    ({"action": "apply_profile", "profile": {"retrieval.weights.none": 1}}, "profile.retrieval.weights.none"),
+    ({"action": "apply_profile", "profile": {"storage.readers": 3}}, "profile.storage.readers"),
+    ({"action": "apply_profile", "profile": {"retrieval.noise.enabled": False}}, "profile.retrieval.noise.enabled"),
+    (
+        {"action": "apply_profile", "profile": {"retrieval.sparse.backend": "fts5"}, "validate": False},
+        "profile.retrieval.sparse.backend",
+    ),
+    ({"action": "create_task", "objective": "speed"}, "objective"),
+    ({"action": "create_task", "intensity": "wild"}, "intensity"),
+    ({"action": "create_task", "rounds": 1}, "rounds"),
+    ({"action": "create_task", "sample_size": 5}, "sample_size"),
+    ({"action": "create_task", "seed": -1}, "seed"),
+    ({"action": "create_task", "top_k": 0}, "top_k"),
+    ({"action": "create_task", "queries": "x"}, "queries"),
+    ({"action": "get_task"}, "task_id"),
+    ({"action": "get_task", "task_id": "x7"}, "task_id"),
+    ({"action": "get_task", "task_id": True}, "task_id"),
+    ({"action": "get_rounds", "task_id": 1, "limit": 501}, "limit"),
+    ({"action": "get_report", "task_id": 1, "format": "pdf"}, "format"),
+    ({"action": "list_tasks", "status": "lost"}, "statuses.0"),
+]
+
+
+async def test_arguments_that_do_not_fit(host: AMemorixHostService) -> None:
+    for args, field in UNFIT:
+        result = await host.invoke(ADMIN, args)
+        assert result["error_code"] == "invalid_request", result
+        assert result["details"]["field"] in (field, field.replace("statuses", "status")), result
     assert (await ask(host, "get_profile"))["history"] == []
     assert (await ask(host, "list_tasks"))["total"] == 0
 
 
-@pytest.mark.parametrize("action", ["get_task", "get_rounds", "cancel", "apply_best", "get_report", "export_profile"])
-async def test_unknown_tasks(host: AMemorixHostService, action: str) -> None:
-    await refused(host, ADMIN, {"action": action, "task_id": 77}, "task_id", "not_found")
+async def test_unknown_tasks(host: AMemorixHostService) -> None:
+    for action in ("get_task", "get_rounds", "cancel", "apply_best", "get_report", "export_profile"):
+        await refused(host, ADMIN, {"action": action, "task_id": 77}, "task_id", "not_found")
 
 
 async def test_without_validation_other_settings_of_retrieval_may_be_named(host: AMemorixHostService) -> None:

@@ -16,7 +16,7 @@ import typer
 from rich.progress import Progress
 
 from ...errors import InvalidRequest
-from ...importing.duplicates import Occurrences
+from ...importing.records import Occurrences
 from ..http.json_response import read_object
 from .memory_client import Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, say

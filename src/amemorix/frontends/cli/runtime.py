@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -84,12 +83,11 @@ def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     from ...copies.backup_folder import BackupFolder
     from ...host.environment import data_folder, first_config
     from ...language.times import local_zone
-    from ...runtime.recovery_hint import RecoveryHint, examined_closed
+    from ...runtime.recovery_hint import RecoveryHint, closed_findings
     from ...store.access import TimeZones
 
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
     zone = TimeZones.configured(config.general, local_zone()).general
-    found = examined_closed(fault, RecoveryHint(backups, zone), time.time())
-    findings = [asdict(finding) for finding in found.findings]
+    findings = [asdict(finding) for finding in closed_findings(fault, RecoveryHint(backups, zone))]
     return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}

@@ -10,7 +10,6 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...clock import Clock, SystemClock
 from ...errors import InvalidRequest
 from ...language.normalise import normalise_name
 from ...store.read_only_database import ReadOnlyDatabase
@@ -41,10 +40,12 @@ class AMemorixDirectory(Reader):
       made again; an entity that nothing mentions has nothing to stand on, and stays behind.
     """
 
-    def __init__(self, *, chat_id: str = "a-memorix", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
-        self._chat_id = chat_id
-        self._zone = zone
-        self._clock = clock or SystemClock()
+    what = "A data directory of A-Memorix as it comes with MaiBot, of any version. MaiBot 自带的 A-Memorix 数据目录。"
+    fields = "the directory, its folder `metadata`, or the file `metadata.db`"
+    example = "data/a-memorix"
+    folder = True
+    live = True
+    default_chat = "a-memorix"
 
     def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:
         """A position is made of the table, its row and the record's number among those of the row."""
@@ -233,7 +234,7 @@ def _arguments(
     key = row["hash"]
     source = name(row.get("source"))
     kind = name(about.get("source_type")) or next((name(one.get("source_type")) for one in references), "")
-    persons = texts([*_listed(about, "person_ids"), about.get("person_id")])
+    persons = texts([*texts(about.get("person_ids")), about.get("person_id")])
     made = [one for found in known.relations.get(key, ()) if (one := _relation(found))]
     there = [found["name"] for found in known.entities.get(key, ()) if not found.get("is_deleted")]
     knowledge, called = row.get("knowledge_type"), name(about.get("person_name"))
@@ -244,11 +245,11 @@ def _arguments(
         "source": source or ORIGIN,
         "text": text,
         "person_ids": persons,
-        "participants": texts(_listed(about, "participants")),
+        "participants": texts(about.get("participants")),
         **({"person_aliases": {persons[0]: [called]}} if further else {}),
         **_times(row, zone),
         "expires_at": moment(row.get("expires_at"), zone=zone),
-        "tags": texts(_listed(about, "tags")),
+        "tags": texts(about.get("tags")),
         "knowledge_type": knowledge if knowledge in KNOWLEDGE else "auto",
         "metadata": metadata({**rest, "a_memorix": _origin(row)}),
         "entities": entities(there),
@@ -335,8 +336,3 @@ def _json(raw: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _listed(about: Mapping[str, Any], key: str) -> list[Any]:
-    value = about.get(key)
-    return value if isinstance(value, list) else [value]

@@ -9,8 +9,7 @@ from ...ingest.messages import Misspelt, read_message
 from ...language.message_segments import spelled, spelled_segments
 from ...language.normalise import clean_text
 from ...lazy_regex import lazy_regex
-from ..duplicates import Occurrences
-from ..records import Bad, Record
+from ..records import Bad, Occurrences, Record
 from .foreign_values import digest, id_of, metadata, name, text_of
 from .json_documents import JsonReader, Member
 
@@ -22,8 +21,8 @@ class ChatReader(JsonReader):
 
     program = ""
 
-    def __init__(self, *, chat_id: str = "") -> None:
-        self._chat_id = chat_id
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._ids: dict[str, str] = {}
         """Ids of chats, which stand before their messages, by what stands before the names of their fields."""
 
@@ -38,6 +37,17 @@ class DiscordExport(ChatReader):
 
     The chat is the task's, where it names one, else `discord:` with the id of the channel.
     """
+
+    what = (
+        "A chat of Discord as DiscordChatExporter writes it in JSON; its CSV and its text are read as `csv` and `chat_log`. "
+        "DiscordChatExporter 的导出。"
+    )
+    fields = "messages: id, type, timestamp, content, author (id, name, nickname)"
+    example = (
+        '{"guild": {"id": "1", "name": "Devs"}, "channel": {"id": "2", "name": "general"}, "messages": [{"id": "3", '
+        '"type": "Default", "timestamp": "2026-02-03T10:00:00+00:00", "content": "I adopted a dog.", '
+        '"author": {"id": "91", "name": "mia"}}]}'
+    )
 
     program = "discord"
     expected = 'an export of DiscordChatExporter: {"guild": …, "channel": …, "messages": [{"id", "timestamp", "content", "author"}]}'
@@ -73,6 +83,13 @@ class TelegramExport(ChatReader):
 
     The chat of an export of one is the task's, where it names one; else a chat is `telegram:` with its id.
     """
+
+    what = "The `result.json` of Telegram Desktop, of one chat or of all. Telegram 桌面版的导出。"
+    fields = "messages: id, type, date, from, from_id, text"
+    example = (
+        '{"name": "Hiking", "type": "private_group", "id": 42, "messages": [{"id": 1, "type": "message", '
+        '"date": "2026-02-03T10:00:00", "from": "Mia", "from_id": "user91", "text": "I adopted a dog."}]}'
+    )
 
     expected = 'an export of Telegram Desktop: {"id", "name", "messages": [{"id", "date", "from", "from_id", "text"}]}'
     CHATS = ("", "chats.list.item.", "left_chats.list.item.")
@@ -143,6 +160,13 @@ class PyWxDump(ChatReader):
     The chat is the task's, where it names one, else `wechat:` with the room; who speaks is known by the id that WeChat gives.
     """
 
+    what = "Messages of WeChat as PyWxDump writes them in JSON (`0_499.json`). PyWxDump 导出的微信聊天记录。"
+    fields = "a list: MsgSvrID, type_name, talker, room_name, msg, CreateTime"
+    example = (
+        '[{"MsgSvrID": "7", "type_name": "文本", "is_sender": 0, "talker": "wxid_a", "room_name": "5@chatroom", '
+        '"msg": "我对花生过敏", "CreateTime": "2024-05-01 12:33:21"}]'
+    )
+
     program = "wechat"
     expected = 'messages of PyWxDump: [{"MsgSvrID", "type_name", "talker", "room_name", "msg", "CreateTime"}]'
     lists = ("", "data", "messages")
@@ -177,15 +201,19 @@ class PyWxDump(ChatReader):
 class Conversation(JsonReader):
     """Messages with `role` or `speaker` and `content` or `text`; of one without a text, as a call of a tool is, nothing is kept.
 
-    `reference_time` is the time of messages that have none. Reads one file once.
+    Reads one file once.
     """
+
+    what = "A conversation with a language model, or any messages in JSON that say who speaks. 带 role 的对话 JSON。"
+    fields = "messages, data or a list: role, speaker, sender or name; content or text (a text, or parts with a text); time, id"
+    example = '{"messages": [{"role": "user", "content": "I like jazz"}, {"role": "assistant", "content": "Noted."}]}'
 
     expected = 'a conversation: {"messages": [{"role", "content"}]}, or a list of such messages'
     lists = ("", "messages", "data", "data.messages")
     IDS = ("external_id", "id", "message_id")
 
-    def __init__(self, *, reference_time: Any = None) -> None:
-        self._reference = reference_time
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._said = Occurrences()
 
     def record(self, member: Member) -> Record | Bad | None:
@@ -207,7 +235,7 @@ class Conversation(JsonReader):
             "speaker": speaker,
             "person_id": name(turn.get("person_id")),
             "aliases": [name(one) for one in turn.get("aliases", ())],
-            "time": self._reference if time is None else time,
+            "time": self._reference_time if time is None else time,
             "metadata": metadata({**rest, **about} if isinstance(about, dict) else rest),
         }
         given = {key: value for key, value in arguments.items() if value not in ("", None, {}, [])}
@@ -229,6 +257,19 @@ class OneBotExport(JsonReader):
 
     A message goes to its group or private chat; one that names none to the task's chat.
     """
+
+    what = (
+        "Messages of QQ as OneBot, go-cqhttp or NapCat keep them in a JSON document; logs with one a line are `jsonl`. "
+        "OneBot、NapCat 的 QQ 消息。"
+    )
+    fields = (
+        "messages, data.messages or a list: message_id, time, message_type, group_id, sender (user_id, nickname, card), "
+        "raw_message or message"
+    )
+    example = (
+        '{"messages": [{"message_id": 7, "time": 1772366400, "message_type": "group", "group_id": 42, "sender": '
+        '{"user_id": 10001, "nickname": "林澈"}, "raw_message": "明天去爬山[CQ:face,id=14]"}]}'
+    )
 
     expected = 'messages of OneBot: {"messages": [{"message_id", "time", "sender", "raw_message"}]}, or a list of them'
     lists = ("", "messages", "data", "data.messages")

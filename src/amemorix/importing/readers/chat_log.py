@@ -12,8 +12,7 @@ from typing import Any
 from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from ..duplicates import Occurrences
-from ..records import Bad, Reader, Record, read_lines
+from ..records import Bad, Occurrences, Reader, Record, read_lines
 from .chat_exports import (
     HALF,
     Export,
@@ -60,12 +59,16 @@ class ChatLog(Reader):
     """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
 
     What begins with no name goes on with the turn before. The headings and notices of the exports of QQ, WeChat, WhatsApp
-    and Discord are passed over, and of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is
-    the time of turns that have none. Positions are byte offsets.
+    and Discord are passed over, and of a name with an id in it, `大黄(10002)`, the two are told apart. Positions are byte
+    offsets.
     """
 
-    def __init__(self, *, reference_time: Any = None) -> None:
-        self._reference = reference_time
+    what = "A saved chat: `name: text` lines, with or without a time. 聊天记录。"
+    fields = (
+        "a time, a name, a colon and the text; or a line with time and name and the text below it; as QQ, WeChat, WhatsApp and "
+        "DiscordChatExporter write them"
+    )
+    example = "2025-03-01 09:30 周宁: 我把伞放在值班柜里。\nHannah: Thanks!"
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         encoding, said = encoding_of(path), Occurrences()
@@ -118,7 +121,7 @@ class ChatLog(Reader):
             return
         arguments: dict[str, Any] = {"speaker": turn.speaker, "text": text, "time": turn.time}
         arguments["external_id"] = said.external_id("said", json.dumps(arguments, sort_keys=True))
-        arguments["time"] = turn.time or self._reference
+        arguments["time"] = turn.time or self._reference_time
         if person_id:
             arguments |= {"speaker": name, "person_id": person_id}
         left = {"day_or_month": 1} if export is not None and export.unsure else {}

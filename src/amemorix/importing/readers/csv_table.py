@@ -12,8 +12,7 @@ from typing import IO, Any
 
 from ...errors import InvalidRequest
 from ...language.encoding import Encoding, encoding_of
-from ..duplicates import Occurrences
-from ..records import LONGEST_LINE, Bad, Reader, Record, read_lines
+from ..records import LONGEST_LINE, Bad, Occurrences, Reader, Record, read_lines
 
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
 
@@ -57,7 +56,17 @@ class CsvTable(Reader):
     `columns` says which heading means what, where the usual names do not: {"text": "comment"}.
     """
 
-    def __init__(self, *, columns: Mapping[str, str] | None = None) -> None:
+    what = "A table with a heading, separated by comma, tab, semicolon or bar. 带表头的表格。"
+    fields = (
+        "text (内容), speaker (发言人), time (时间), external_id (编号), chat_id (会话), …; `columns` maps other headings; "
+        "the rest is kept as metadata"
+    )
+    example = "speaker,text,time\nHannah,I am allergic to peanuts.,2025-03-02 09:00"
+
+    takes = ("columns",)
+
+    def __init__(self, *, columns: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self._columns = dict(columns or {})
         if unknown := sorted(self._columns.keys() - COLUMNS.keys()):
             raise InvalidRequest(

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from ..duplicates import Occurrences
-from ..records import Bad, Line, Reader, Record, read_lines
+from ..records import Bad, Line, Occurrences, Reader, Record, read_lines
 from .chat_log import looks_like_chat
 
 SECTION_CHARS = 8_000
@@ -22,6 +21,10 @@ _FENCE = lazy_regex(r"^\s*(```|~~~)")
 
 class PlainText(Reader):
     """Sections of about 8,000 characters that end at a blank line where there is one; positions are byte offsets."""
+
+    what = "A text, stored in sections that end at blank lines. 纯文本，按空行分段。"
+    fields = "UTF-8 or GB 18030"
+    example = "The tea house opens at nine.\n\n茶馆九点开门。"
 
     has_headings = False
 
@@ -72,6 +75,10 @@ class Markdown(PlainText):
 
     Positions are byte offsets. A `#` within fenced code is no heading.
     """
+
+    what = "Markdown, stored heading by heading. Markdown，按标题切分。"
+    fields = "UTF-8 or GB 18030; the headings become metadata"
+    example = "# Kitchen\n\nThe oven runs hot.\n\n## 茶\n\n绿茶用八十度的水。"
 
     has_headings = True
 

@@ -12,13 +12,13 @@ from typing import Any
 from ...language.normalise import clean_text, normalise_name
 from ...language.times import Edge, local_zone, read_time
 from ...lazy_regex import lazy_regex
+from ..records import LONGEST_NAME
 
 __all__ = [
-    "LONGEST_NAME", "CutName", "Metadata", "digest", "entities", "id_of", "is_hash", "joined", "left", "metadata", "moment",
+    "CutName", "Metadata", "digest", "entities", "id_of", "is_hash", "joined", "left", "metadata", "moment",
     "name", "relation", "text_of", "texts",
 ]  # fmt: skip
 
-LONGEST_NAME = 512
 LARGEST_METADATA = 60_000
 _HASH = lazy_regex(r"[0-9a-fA-F]+")
 _HASH_LENGTHS = (32, 40, 64)

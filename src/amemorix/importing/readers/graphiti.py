@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,21 @@ class GraphitiExport(JsonReader):
     - `group_id` is the chat; what has none goes to the chat that is named here.
     """
 
+    what = "Nodes and edges of Graphiti. Graphiti 的节点与边。"
+    fields = (
+        "nodes: uuid, name, content or summary, labels, group_id; edges: uuid, source_node_uuid, target_node_uuid, name, "
+        "fact, valid_at, invalid_at, episodes"
+    )
+    example = (
+        '{"nodes": [{"uuid": "a", "name": "Ada", "labels": ["Entity"]}, {"uuid": "b", "name": "Porto"}], "edges": '
+        '[{"uuid": "e", "source_node_uuid": "a", "target_node_uuid": "b", "name": "LIVES_IN", "fact": "Ada lives in Porto"}]}'
+    )
+
+    default_chat = SOURCE
     expected = 'an export of Graphiti: {"nodes": [{"uuid", …}], "edges": [{"uuid", "source_node_uuid", "target_node_uuid", …}]}'
     lists = (
         "nodes", "entity_nodes", "entities", "episodic_nodes", "episodes", "edges", "entity_edges", "episodic_edges",
     )  # fmt: skip
-
-    def __init__(self, *, chat_id: str = "graphiti", zone: tzinfo | None = None) -> None:
-        self._chat_id = chat_id
-        self._zone = zone
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         """The file is read twice; the first reading counts as a third of the work."""

@@ -11,8 +11,7 @@ from ...errors import InvalidRequest
 from ...ingest.messages import Misspelt, read_message
 from ...ingest.operations import IngestText, Message
 from ...language.encoding import Encoding
-from ..duplicates import Occurrences
-from ..records import Bad, Line, Reader, Record, read_lines
+from ..records import Bad, Line, Occurrences, Reader, Record, read_lines
 from .chat_json import is_event, turn_of
 
 CHAT = ("chat_id", "group_id", "user_id")
@@ -33,6 +32,16 @@ class JsonLines(Reader):
     `ingest_text`, an event of OneBot by who said what where, any other as a chat turn. What has no `external_id` is known
     by what it says and how often that was said before.
     """
+
+    what = (
+        "A JSON object a line: chat turns, texts as `ingest_text` takes them, or events as bots of OneBot log them. "
+        "每行一个 JSON 对象，也认 OneBot 事件日志。"
+    )
+    fields = (
+        "turn: text, speaker, person_id, time, external_id, chat_id, tags, metadata; text: text or content, source_type, "
+        "source, timestamp, entities, relations, knowledge_type, …; event: raw_message or message, sender, group_id, time"
+    )
+    example = '{"speaker": "周宁", "text": "我把伞放在值班柜里。", "time": "2025-03-01T09:30:00+08:00", "chat_id": "c"}'
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         encoding, said, met = _encoding_of(path), Occurrences(), False

@@ -11,8 +11,7 @@ import ijson
 
 from ...errors import InvalidRequest
 from ...ingest.operations import EntityInput, IngestText
-from ..duplicates import Occurrences
-from ..records import Bad, Reader, Record
+from ..records import Bad, Occurrences, Reader, Record
 from .foreign_values import is_hash
 from .json_documents import events, listed
 
@@ -27,6 +26,16 @@ class JsonPayload(Reader):
     A paragraph is a text, or an object with `content`, and what `ingest_text` takes. A relation that stands by itself is
     stored with the sentence that it makes, an entity with its description or its name.
     """
+
+    what = "Paragraphs with their entities and relations. 段落、实体与关系。"
+    fields = (
+        "paragraphs: content, source, entities, relations, event_time, knowledge_type; entities: names or objects; "
+        "relations: subject, predicate, object"
+    )
+    example = (
+        '{"paragraphs": [{"content": "Ada lives in Porto.", "entities": ["Ada"], '
+        '"relations": [{"subject": "Ada", "predicate": "lives in", "object": "Porto"}]}]}'
+    )
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         said, position, met = Occurrences(), 0, False

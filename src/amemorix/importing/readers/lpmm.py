@@ -30,6 +30,13 @@ class LpmmOpenie(JsonReader):
     knowledge that every chat may find.
     """
 
+    what = "The OpenIE files of LPMM. LPMM 的 OpenIE 文件。"
+    fields = "docs: passage, extracted_entities, extracted_triples, idx"
+    example = (
+        '{"docs": [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": ["小雨"], '
+        '"extracted_triples": [["小雨", "养", "猫"]]}]}'
+    )
+
     expected = 'an OpenIE file of LPMM: {"docs": [{"idx", "passage", "extracted_entities", "extracted_triples"}]}'
     lists = ("docs",)
 
@@ -55,6 +62,11 @@ class LpmmParquet(Reader):
     not keep which paragraph a relation was read from. A relation that no paragraph has becomes a text of its own.
     Needs pyarrow, which the extra `lpmm` installs.
     """
+
+    what = "The store of LPMM, without its vectors; wants the extra `amemorix[lpmm]`. LPMM 的知识库目录。"
+    fields = "a folder with embedding/paragraph.parquet, entity.parquet, relation.parquet and rag/rag-graph.graphml"
+    example = "data/embedding"
+    folder = True
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         """Positions are ordinals, the paragraphs before the relations."""

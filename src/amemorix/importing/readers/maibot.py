@@ -11,7 +11,6 @@ from typing import Any
 
 from ...errors import InvalidRequest
 from ...language.normalise import normalise_name
-from ...language.times import local_zone
 from ...store.read_only_database import ReadOnlyDatabase
 from ..records import Bad, Reader, Record
 from .foreign_values import metadata, moment, name, text_of
@@ -65,6 +64,16 @@ class MaiBotDatabase(Reader):
     the bot's machine, for the versions that keep times without one.
     """
 
+    what = "The chats in a database of MaiBot. MaiBot 数据库中的聊天记录。"
+    fields = (
+        "MaiBot.db with the table `messages`, or `mai_messages`; filters: time_from, time_to, stream_ids, group_ids, "
+        "user_ids, start_id, end_id"
+    )
+    example = "data/MaiBot.db"
+    live = True
+
+    takes = ("time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id")
+
     def __init__(
         self,
         *,
@@ -75,9 +84,9 @@ class MaiBotDatabase(Reader):
         user_ids: Collection[str] = (),
         start_id: int | None = None,
         end_id: int | None = None,
-        zone: tzinfo | None = None,
+        **options: Any,
     ) -> None:
-        self._zone = zone or local_zone()
+        super().__init__(**options)
         self._from = _bound("time_from", time_from, self._zone)
         self._to = _bound("time_to", time_to, self._zone)
         self._only = tuple(frozenset(map(name, ids)) for ids in (stream_ids, group_ids, user_ids))
@@ -163,7 +172,7 @@ def _around(db: ReadOnlyDatabase, table: _Table, page: Sequence[Row]) -> _Around
     )
 
 
-def _bound(field: str, value: float | str | None, zone: tzinfo) -> tuple[float, float] | None:
+def _bound(field: str, value: float | str | None, zone: tzinfo | None) -> tuple[float, float] | None:
     """The first and the last instant that are named."""
     if value is None or value == "":
         return None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...clock import Clock, SystemClock
 from ..records import Bad, Record
 from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
 from .json_documents import JsonReader, Member
@@ -27,18 +25,20 @@ class Mem0Export(JsonReader):
     passed over.
     """
 
+    what = "The answer of mem0's `get_all`. mem0 的导出。"
+    fields = (
+        "results: id, memory, user_id, agent_id, run_id, created_at, metadata, categories; relations: source, "
+        "relationship, target"
+    )
+    example = '{"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada", "created_at": "2025-03-01T09:00:00Z"}]}'
+
+    default_chat = SOURCE
     expected = 'an export of mem0: {"results": [{"id", "memory", …}], "relations": […]}, or a list of memories'
     lists = ("", "results", "memories", "relations")
 
-    def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
-        self._chat_id = chat_id
-        self._zone = zone
-        self._clock = clock or SystemClock()
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         self._scopes: list[dict[str, str]] = []
         """The first two that were met."""
-
-    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
-        self._scopes = []
         return super().records(path)
 
     def record(self, member: Member) -> Record | Bad | None:
