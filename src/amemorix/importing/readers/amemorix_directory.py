@@ -16,6 +16,8 @@ from ...store.read_only_database import ReadOnlyDatabase
 from ..records import Bad, Reader, Record
 from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
 
+__all__ = ["AMemorixDirectory"]
+
 EXPECTED = "a data directory of A-Memorix: metadata/metadata.db with the table `paragraphs` (hash, content)"
 PLACES = ("metadata/metadata.db", "metadata.db", "")
 TRIPLE = ("hash", "subject", "predicate", "object")

@@ -26,7 +26,7 @@ from .chat_exports import (
     written,
 )  # fmt: skip
 
-__all__ = ["looks_like_chat"]
+__all__ = ["ChatLog", "looks_like_chat"]
 
 _CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"

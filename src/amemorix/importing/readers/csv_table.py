@@ -14,6 +14,8 @@ from ...errors import InvalidRequest
 from ...language.encoding import Encoding, encoding_of
 from ..records import LONGEST_LINE, Bad, Occurrences, Reader, Record, read_lines
 
+__all__ = ["CsvTable"]
+
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
 
 COLUMNS: dict[str, tuple[str, ...]] = {

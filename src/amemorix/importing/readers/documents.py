@@ -11,6 +11,8 @@ from ...lazy_regex import lazy_regex
 from ..records import Bad, Line, Occurrences, Reader, Record, read_lines
 from .chat_log import looks_like_chat
 
+__all__ = ["Markdown", "PlainText"]
+
 SECTION_CHARS = 8_000
 """A section ends at the first blank line after so many characters …"""
 LONGEST_SECTION = 16_000

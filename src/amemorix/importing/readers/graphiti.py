@@ -12,6 +12,8 @@ from ..records import Bad, Record
 from .foreign_values import digest, entities, id_of, left, metadata, moment, name, relation, text_of, texts
 from .json_documents import JsonReader, Member
 
+__all__ = ["GraphitiExport"]
+
 SOURCE = "graphiti"
 NAMES, LABELS, OF_EPISODE, MENTIONS = "name", "labels", "edge", "mention"
 NO_FACTS = ("", "MENTIONS", "HAS_MEMBER", "HAS_EPISODE", "NEXT_EPISODE")

@@ -14,6 +14,8 @@ from ...language.encoding import Encoding
 from ..records import Bad, Line, Occurrences, Reader, Record, read_lines
 from .chat_json import is_event, turn_of
 
+__all__ = ["JsonLines"]
+
 CHAT = ("chat_id", "group_id", "user_id")
 CALL = (*CHAT, "source", "expires_at", "ttl_seconds")
 TEXT_KEYS = frozenset(IngestText.known_keys() - {"respect_filter"})

@@ -15,6 +15,8 @@ from ..records import Bad, Occurrences, Reader, Record
 from .foreign_values import is_hash
 from .json_documents import events, listed
 
+__all__ = ["JsonPayload"]
+
 KEYS = ("paragraphs", "entities", "relations")
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
 KNOWN = IngestText.known_keys() | {"content", "type", *TIMES}

@@ -15,6 +15,8 @@ from ..records import Bad, Reader, Record
 from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
 from .json_documents import JsonReader, Member
 
+__all__ = ["LpmmOpenie", "LpmmParquet"]
+
 STORE = "a store of LPMM: a directory with paragraph.parquet, and entity.parquet, relation.parquet, rag-graph.graphml"
 SOURCE = "lpmm"
 PARAGRAPHS, ENTITIES, RELATIONS, GRAPH = "paragraph.parquet", "entity.parquet", "relation.parquet", "rag-graph.graphml"

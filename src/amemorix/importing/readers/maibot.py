@@ -15,6 +15,8 @@ from ...store.read_only_database import ReadOnlyDatabase
 from ..records import Bad, Reader, Record
 from .foreign_values import metadata, moment, name, text_of
 
+__all__ = ["MaiBotDatabase"]
+
 EXPECTED = "a database of MaiBot: MaiBot.db with the table `messages`, or `mai_messages` in newer ones"
 LAST = 2**62
 NO_SPEECH = ("is_command", "is_notify")

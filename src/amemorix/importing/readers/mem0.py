@@ -10,6 +10,8 @@ from ..records import Bad, Record
 from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
 from .json_documents import JsonReader, Member
 
+__all__ = ["Mem0Export"]
+
 SOURCE = "mem0"
 NOT_METADATA = ("id", "memory", "text", "data", "metadata", "categories", "entities", "relations")
 MARGIN_SECONDS = 3_600.0
