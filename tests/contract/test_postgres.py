@@ -252,7 +252,7 @@ def fill(both: Both) -> None:
         query = both.new("tuning_query_insert", task=tuning, split="train", kind="fact", chat_id="c", text="mia")
         both.run("tuning_query_link", query=query, role="target", paragraphs="[1, 2]")
         both.run("tuning_round_insert", task=tuning, round=1, params="{}", profile="{}", score=0.5, merit=0.5, figures="{}",
-                 seconds=1.5, now=74.0)  # fmt: skip
+                 seconds=1.5, created_at=74.0)  # fmt: skip
         both.new("retrieval_profile_insert", task=tuning, profile="{}", previous="{}", reason="", now=75.0)
     both.run("entity_set_merged", target=2, ids="[3]")
     both.run("entity_set_deleted", at=80.0, ids="[4]")
