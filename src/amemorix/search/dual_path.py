@@ -66,12 +66,11 @@ class LaneResults:
         self.failed.append(name)
         return otherwise
 
-    def outdated(self, db: Connection) -> bool:
+    def outdated(self, db: Connection, indexes: SearchIndexes) -> bool:
         """Whether a candidate was revised or deleted since."""
-        last = change_log.bounds(db)[1]
-        if last == self.last_change:
+        if indexes.last_change == self.last_change:
             return False
-        changed = change_log.between(db, self.last_change, last, ("paragraph",))
+        changed = change_log.between(db, self.last_change, indexes.last_change, ("paragraph",))
         return bool(np.isin(self.looked_up, np.array(changed, np.int64)).any())
 
 
@@ -83,7 +82,7 @@ class DualPathRetriever:
 
     def lexical(self, db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> LaneResults:
         """All that can be done while the query's vector is still being made."""
-        results = LaneResults(_allowed(db, plan), change_log.bounds(db)[1])
+        results = LaneResults(_allowed(db, plan), indexes.last_change)
         run, allow, limit = partial(results.run, db, plan), results.allow, plan.settings.candidates
         if plan.settings.sparse.enabled:
             results.sparse = run("sparse", lambda: sparse_lane(db, indexes, plan, allow), results.sparse)

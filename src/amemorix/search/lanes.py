@@ -231,7 +231,7 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     else:
         nodes, ranks = graph.pagerank(start, limit=SPREAD)
         weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
-    kept = dict.fromkeys(paragraph_rows.rarely_linked(db, weight, HUB))
+    kept = seeds if weight is start else paragraph_rows.rarely_linked(db, weight, HUB)
     evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}

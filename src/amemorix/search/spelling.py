@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property, reduce
+from operator import or_
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..language.normalise import STOP_WORDS, fold
+from ..lazy_regex import lazy_regex
 
 __all__ = ["Spelling"]
 
@@ -18,6 +23,10 @@ _LATIN = re.compile(r"[a-z]+(?:['’][a-z]+)*")
 _LATIN_RUN = re.compile(r"[a-z]+(?:[ '’]+[a-z]+)*")
 _FOLDED = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("ang", "an"), ("eng", "en"), ("ing", "in"))
 """Sounds that many speakers and input methods do not keep apart."""
+_GOES_BEFORE, _GOES_ON = lazy_regex(r"[a-z]['’]?\Z"), lazy_regex(r"['’]?[a-z]")
+"""Around a stretch of letters: what makes it a part of a longer word."""
+SHORTEST = 4
+"""Letters of a word that is mended by its letters."""
 LONGEST = 4
 """Characters that are looked for together."""
 MOST_SYLLABLES = 40
@@ -28,22 +37,52 @@ class Spelling:
 
     def __init__(self, texts: Iterable[str], names: Iterable[str]) -> None:
         self._names = sorted({fold(name) for name in names}, key=len, reverse=True)
-        self._text = "\n".join([*self._names, *map(fold, texts)])
-        self._sounds = self._text.translate(_sounds())
-        self._words = Counter(_LATIN.findall(self._text))
+        said = "\n".join(texts)
+        folded = said.lower() if said.isascii() else "\n".join(map(fold, said.split("\n")))
+        self._text = "\n".join([*self._names, folded])
+
+    @cached_property
+    def _sounds(self) -> str:
+        return self._text.translate(_sounds())
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.uint32]]:
+        """Where the words of Latin letters begin and end in the text, and of which letters each is: a bit for each."""
+        codes = np.frombuffer(self._text.encode("utf-32-le"), "<u4")
+        letter = np.zeros(len(codes) + 2, np.bool_)
+        letter[1:-1] = codes - np.uint32(ord("a")) < 26
+        joins = letter[:-2] & letter[2:] & ((codes == ord("'")) | (codes == ord("’")))
+        bits = np.where(letter[1:-1], np.uint32(1) << (codes & 31), np.uint32(0))
+        letter[1:-1] |= joins
+        edges = np.flatnonzero(letter[1:] != letter[:-1])
+        starts, ends = edges[::2], edges[1::2]
+        return starts, ends, np.bitwise_or.reduceat(bits, starts) if len(starts) else bits[:0]
 
     def corrections(self, query: str) -> dict[str, str]:
         """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
         folded, found = fold(query), dict[str, str]()
         for run in _HAN.findall(folded):
             found.update(self._same_sound(run))
-        chinese = any(sound >= "\ue000" for sound in self._sounds[:2_000])
+        beginning = self._text[:2_000]
+        chinese = not beginning.isascii() and max(beginning.translate(_sounds())) >= "\ue000"
         for run in _LATIN_RUN.findall(folded):
-            unknown = [word for word in run.split() if word not in self._words and word not in STOP_WORDS]
+            # a short word is mended as pinyin or not at all
+            words = (word for word in run.split() if word not in STOP_WORDS and (chinese or len(word) >= SHORTEST))
+            unknown = [word for word in words if not self._holds(word)]
             if chinese and unknown:
                 found.update(self._pinyin(run))
             found.update({word: near for word in unknown if word not in found and (near := self._near(word))})
         return found
+
+    def _holds(self, word: str) -> bool:
+        """Whether the text has this word of Latin letters, and not only as a part of others."""
+        at = self._text.find(word) if _LATIN.fullmatch(word) else -1
+        while at >= 0:
+            end = at + len(word)
+            if not (_GOES_BEFORE.search(self._text[max(at - 2, 0) : at]) or _GOES_ON.match(self._text[end : end + 2])):
+                return True
+            at = self._text.find(word, end)
+        return False
 
     def _same_sound(self, run: str) -> Iterator[tuple[str, str]]:
         """The longest stretches first; of two characters only where the chat's are a word or a name."""
@@ -76,7 +115,7 @@ class Spelling:
     def _pinyin(self, run: str) -> Iterator[tuple[str, str]]:
         """Syllables typed in Latin letters, with blanks between words, syllables, or nowhere; initials of a name."""
         for word in run.split():
-            if word not in self._words and len(word) > 1 and (name := self._initials(word)):
+            if len(word) > 1 and not self._holds(word) and (name := self._initials(word)):
                 yield word, name
         words = run.split()
         for first in range(len(words)):
@@ -111,10 +150,15 @@ class Spelling:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import extractOne
 
-        if len(word) < 4:
+        if len(word) < SHORTEST:
             return ""
-        known = [one for one in self._words if len(one) > 3 and one not in STOP_WORDS]
-        best = extractOne(word, known, scorer=OSA.distance, score_cutoff=2 if len(word) > 7 else 1)
+        slips, (starts, ends, letters) = 2 if len(word) > 7 else 1, self._words
+        mine = reduce(or_, (1 << (ord(char) & 31) for char in word if "a" <= char <= "z"))
+        # A slip changes the length by one at most, and exchanges one letter for one other.
+        like = (np.abs(ends - starts - len(word)) <= slips) & (ends - starts >= SHORTEST)
+        like &= np.bitwise_count(letters ^ np.uint32(mine)) <= 2 * slips
+        known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[like].tolist(), ends[like].tolist(), strict=True))
+        best = extractOne(word, [one for one in known if one not in STOP_WORDS], scorer=OSA.distance, score_cutoff=slips)
         return best[0] if best else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,10 +159,10 @@ def entity_norms(db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int
     return found
 
 
-def relations(db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+def relations(db: Connection, ids: Collection[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
     """Paragraph -> (subject, predicate, object) of each relation that it supports."""
     found: dict[int, dict[int, tuple[int, str, int]]] = {}
-    for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
+    for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)) if ids else ():
         found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
     return found
 
@@ -222,9 +222,9 @@ def any_told(db: Connection) -> bool:
     return bool(db.run("relations_told").fetchone()[0])
 
 
-def rarely_linked(db: Connection, entities: Iterable[int], most: int) -> list[int]:
+def rarely_linked(db: Connection, entities: Collection[int], most: int) -> list[int]:
     """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
-    return [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
+    return [] if not entities else [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
 
 
 def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
@@ -233,11 +233,11 @@ def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def relations_of(
-    db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    db: Connection, entities: Collection[int], scopes: Scopes, now: float, limit: int
 ) -> list[tuple[int, int, int, float, str]]:
     """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-    return db.run("relations_of", **values).fetchall()
+    return db.run("relations_of", **values).fetchall() if entities else []
 
 
 def highest(db: Connection) -> int:
