@@ -10,6 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from ..language.normalise import CJK, QUESTION
+from ..sorted_arrays import filled
 from ..store.rows.paragraphs import Visible
 from .fusion import Fused
 from .lanes import Floats
@@ -67,8 +68,8 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
     def best(values: Floats) -> Floats:
         return every(float(values.max()) if count else 0.0)
 
-    tokens, wide = (np.nan_to_num(fused.matched[:, i], nan=0.0) for i in (0, 1))
-    cosine = np.nan_to_num(fused.cosine, nan=0.0)
+    tokens, wide = filled(fused.matched, 0.0).T
+    cosine = filled(fused.cosine, 0.0)
     wanted = (flags & query.wants) > 0 if query.wants else np.zeros(count, np.bool_)
     columns = {
         "tokens": tokens,

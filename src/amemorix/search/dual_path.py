@@ -13,6 +13,7 @@ import numpy as np
 from ..audit_context import span
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
+from ..sorted_arrays import contains
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
@@ -106,7 +107,8 @@ class DualPathRetriever:
         dense = run("dense", lambda: dense_lane(db, indexes, plan, sparse, results.allow), no_vectors())
         related = run("relations", lambda: relation_lane(db, indexes, plan), dict[int, float]())
         found = candidates(sparse, dense, (*results.others, np.array([*related], np.int64)), limit)
-        further = np.setdiff1d(_within(found, results.allow, plan), results.looked_up, assume_unique=True)
+        found = _within(found, results.allow, plan)
+        further = found[~contains(results.looked_up, found)]
         visible = results.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
         graph = results.graph | {id_: max(score, results.graph.get(id_, 0.0)) for id_, score in related.items()}
         fused = fuse(db, plan, visible, sparse, dense, graph)
@@ -134,4 +136,4 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
 
 def _within(found: Ids, allow: Ids | None, plan: SearchPlan) -> Ids:
     found = found if allow is None else np.intersect1d(found, allow, assume_unique=True)
-    return found if plan.hidden is None else np.setdiff1d(found, plan.hidden, assume_unique=True)
+    return found if plan.hidden is None else found[~contains(plan.hidden, found)]

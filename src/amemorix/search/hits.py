@@ -11,6 +11,7 @@ import numpy as np
 from ..ids import paragraph_key
 from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
+from ..sorted_arrays import filled
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
@@ -57,7 +58,7 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
     every signal added."""
     signals = fused.signals
     lanes = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
-    ascending = {name: np.sort(np.nan_to_num(score, nan=-2.0)) for name, score in lanes.items()}
+    ascending = {name: np.sort(filled(score, -2.0)) for name, score in lanes.items()}
     reasons: Reasons = {}
     for place, id_ in enumerate(fused.ids[: plan.limit].tolist()):
         ranks: dict[str, dict[str, float]] = {}

@@ -203,6 +203,8 @@ def person_lane(db: Connection, plan: SearchPlan) -> Ids:
 def time_lane(db: Connection, plan: SearchPlan) -> Ids:
     """The newest paragraphs of each stretch of time that the query names."""
     spans = plan.query.spans
+    if not spans:
+        return np.zeros(0, np.int64)
     found = [
         paragraph_rows.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
         for span in spans

@@ -158,7 +158,9 @@ class Spelling:
         like = (np.abs(ends - starts - len(word)) <= slips) & (ends - starts >= SHORTEST)
         like &= np.bitwise_count(letters ^ np.uint32(mine)) <= 2 * slips
         known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[like].tolist(), ends[like].tolist(), strict=True))
-        best = extractOne(word, [one for one in known if one not in STOP_WORDS], scorer=OSA.distance, score_cutoff=slips)
+        best = extractOne(
+            word, [one for one in known if one not in STOP_WORDS], scorer=OSA.distance, score_cutoff=slips
+        )
         return best[0] if best else ""
 
 

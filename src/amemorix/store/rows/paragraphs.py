@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sorted_arrays import distinct
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
 
@@ -189,7 +190,7 @@ def in_window(db: Connection, start: float, end: float, scopes: Scopes) -> NDArr
     name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
     points = _ids(db.run(name, **values))
     intervals = _ids(db.run("intervals_over_start", **values))
-    return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
+    return distinct(np.concatenate([points, intervals])) if len(intervals) else points
 
 
 def in_scopes(db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
@@ -224,7 +225,11 @@ def any_told(db: Connection) -> bool:
 
 def rarely_linked(db: Connection, entities: Collection[int], most: int) -> list[int]:
     """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
-    return [] if not entities else [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
+    return (
+        []
+        if not entities
+        else [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
+    )
 
 
 def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
@@ -271,10 +276,4 @@ def full_revisions(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow
 def _ids(cursor: Rows) -> NDArray[np.int64]:
     """Sorted distinct ids of a `group_concat`: one text is read many times faster than as many rows."""
     joined = cursor.fetchone()[0]
-    return _distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)
-
-
-def _distinct(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sorted and without repetition; sorting beats the hashing of `np.unique` where most are in order already."""
-    ids.sort(kind="stable")
-    return ids[np.append(True, ids[1:] != ids[:-1])]
+    return distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)
