@@ -27,6 +27,8 @@ _GOES_BEFORE, _GOES_ON = lazy_regex(r"[a-z]['’]?\Z"), lazy_regex(r"['’]?[a-z
 """Around a stretch of letters: what makes it a part of a longer word."""
 SHORTEST = 4
 """Letters of a word that is mended by its letters."""
+_LETTER_BITS = np.zeros(128, np.uint32)
+_LETTER_BITS[ord("a") : ord("z") + 1] = 1 << np.arange(26)
 LONGEST = 4
 """Characters that are looked for together."""
 MOST_SYLLABLES = 40
@@ -47,16 +49,16 @@ class Spelling:
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.uint32]]:
-        """Where the words of Latin letters begin and end in the text, and of which letters each is: a bit for each."""
-        codes = np.frombuffer(self._text.encode("utf-32-le"), "<u4")
+        """Where the words of Latin letters begin and end in the text, and for each character a bit that says which letter
+        it is."""
+        narrow = self._text.isascii()
+        codes = np.frombuffer(self._text.encode("ascii" if narrow else "utf-32-le"), "u1" if narrow else "<u4")
         letter = np.zeros(len(codes) + 2, np.bool_)
-        letter[1:-1] = codes - np.uint32(ord("a")) < 26
-        joins = letter[:-2] & letter[2:] & ((codes == ord("'")) | (codes == ord("’")))
-        bits = np.where(letter[1:-1], np.uint32(1) << (codes & 31), np.uint32(0))
-        letter[1:-1] |= joins
+        letter[1:-1] = codes - codes.dtype.type(ord("a")) < 26
+        bits = _LETTER_BITS[np.minimum(codes, 127)]
+        letter[1:-1] |= letter[:-2] & letter[2:] & ((codes == ord("'")) | (codes == ord("’")))
         edges = np.flatnonzero(letter[1:] != letter[:-1])
-        starts, ends = edges[::2], edges[1::2]
-        return starts, ends, np.bitwise_or.reduceat(bits, starts) if len(starts) else bits[:0]
+        return edges[::2], edges[1::2], bits
 
     def corrections(self, query: str) -> dict[str, str]:
         """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
@@ -153,11 +155,16 @@ class Spelling:
         if len(word) < SHORTEST:
             return ""
         slips, (starts, ends, letters) = 2 if len(word) > 7 else 1, self._words
-        mine = reduce(or_, (1 << (ord(char) & 31) for char in word if "a" <= char <= "z"))
+        sizes = ends - starts
+        like = np.flatnonzero((np.abs(sizes - len(word)) <= slips) & (sizes >= SHORTEST))
+        if not len(like):
+            return ""
         # A slip changes the length by one at most, and exchanges one letter for one other.
-        like = (np.abs(ends - starts - len(word)) <= slips) & (ends - starts >= SHORTEST)
-        like &= np.bitwise_count(letters ^ np.uint32(mine)) <= 2 * slips
-        known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[like].tolist(), ends[like].tolist(), strict=True))
+        starts, ends = starts[like], ends[like]
+        held = np.bitwise_or.reduceat(letters, np.column_stack([starts, ends - 1]).ravel())[::2] | letters[ends - 1]
+        mine = reduce(or_, _LETTER_BITS[[ord(char) for char in word if char.isascii()]])
+        near = np.bitwise_count(held ^ mine) <= 2 * slips
+        known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[near].tolist(), ends[near].tolist(), strict=True))
         best = extractOne(
             word, [one for one in known if one not in STOP_WORDS], scorer=OSA.distance, score_cutoff=slips
         )
