@@ -1,4 +1,5 @@
 import numpy as np
+
 from amemorix.sorted_arrays import contains, distinct, filled
 
 

@@ -1,4 +1,5 @@
 import pytest
+
 from amemorix.search.spelling import Spelling
 
 TEXTS = ["My sister's garden is in Hamburg.", "We went hiking, and it rained.", "Ünser Hund heißt Bruno 🐶"]
