@@ -114,7 +114,7 @@ def entered_by(door: str, grant: Grant | None = None) -> Generator[None]:
 
 
 def span(name: str, **attributes: str | int | float | bool) -> AbstractContextManager[Any]:
-    """An OpenTelemetry span of the provider that the process has set up; one that records nothing if it has none."""
+    """An OpenTelemetry span of the provider that the process has set up; nothing if it has none."""
     tracer = _tracer()
     return _NOTHING if tracer is None else tracer.start_as_current_span(name, attributes=attributes)
 
@@ -124,10 +124,16 @@ def carried(function: F) -> F:
     return function if _tracer() is None else partial(copy_context().run, function)  # type: ignore[return-value]
 
 
-@cache
 def _tracer() -> Any | None:
+    """What makes spans; None while the process has set up no provider, so that nobody would hear of them."""
+    trace, tracer = _opentelemetry()
+    return None if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider) else tracer
+
+
+@cache
+def _opentelemetry() -> tuple[Any | None, Any]:
     try:
         from opentelemetry import trace
     except ImportError:
-        return None
-    return trace.get_tracer("amemorix")
+        return None, None
+    return trace, trace.get_tracer("amemorix")

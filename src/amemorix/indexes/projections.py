@@ -209,8 +209,10 @@ class SearchIndexes:
     sparse: SparseBM25Index
     graph: GraphStore
     vectors: VectorIndex | None
-    relations: VectorIndex | None = None
+    relations: VectorIndex | None
     """Vectors of relations, of the same generation."""
+    last_change: int
+    """The last change that the connection sees."""
 
 
 class Indexes:
@@ -282,7 +284,7 @@ class Indexes:
         """The indexes as the connection sees the rows; those of vectors for the generation whose paragraphs are given."""
         relations = next((beside for held, beside in self._vectors.values() if held is vectors), None)
         bounds = change_log.bounds(db)
-        for projection in (self.sparse, self.graph, vectors, relations):
+        for projection in (self.names, self.sparse, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db, bounds)
         return SearchIndexes(
@@ -290,6 +292,7 @@ class Indexes:
             self.graph.index,
             vectors.index if vectors else None,
             relations.index if relations else None,
+            bounds[1],
         )
 
     def __iter__(self) -> Iterator[Projection]:

@@ -10,6 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from ..language.normalise import CJK
+from ..sorted_arrays import filled
 from ..store.rows.paragraphs import Visible
 from .fusion import Fused
 from .lanes import Floats
@@ -67,9 +68,9 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
 
     top = fused.score.max() if len(fused.ids) else np.float32(0)
     columns = {
-        "tokens": np.nan_to_num(fused.matched[:, 0], nan=0.0),
-        "token_window": np.nan_to_num(fused.matched[:, 1], nan=0.0),
-        "cosine": np.nan_to_num(fused.cosine, nan=0.0),
+        "tokens": filled(fused.matched[:, 0], 0.0),
+        "token_window": filled(fused.matched[:, 1], 0.0),
+        "cosine": filled(fused.cosine, 0.0),
         "coverage": fused.coverage,
         "score": fused.score,
         "behind": top - fused.score,

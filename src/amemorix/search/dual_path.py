@@ -13,6 +13,7 @@ import numpy as np
 from ..audit_context import span
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
+from ..sorted_arrays import contains
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
@@ -66,12 +67,11 @@ class LaneResults:
         self.failed.append(name)
         return otherwise
 
-    def outdated(self, db: Connection) -> bool:
+    def outdated(self, db: Connection, indexes: SearchIndexes) -> bool:
         """Whether a candidate was revised or deleted since."""
-        last = change_log.bounds(db)[1]
-        if last == self.last_change:
+        if indexes.last_change == self.last_change:
             return False
-        changed = change_log.between(db, self.last_change, last, ("paragraph",))
+        changed = change_log.between(db, self.last_change, indexes.last_change, ("paragraph",))
         return bool(np.isin(self.looked_up, np.array(changed, np.int64)).any())
 
 
@@ -83,7 +83,7 @@ class DualPathRetriever:
 
     def lexical(self, db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> LaneResults:
         """All that can be done while the query's vector is still being made."""
-        results = LaneResults(_allowed(db, plan), change_log.bounds(db)[1])
+        results = LaneResults(_allowed(db, plan), indexes.last_change)
         run, allow, limit = partial(results.run, db, plan), results.allow, plan.settings.candidates
         if plan.settings.sparse.enabled:
             results.sparse = run("sparse", lambda: sparse_lane(indexes, plan, allow), results.sparse)
@@ -107,7 +107,8 @@ class DualPathRetriever:
         dense = run("dense", lambda: dense_lane(db, indexes, plan, sparse, results.allow), no_vectors())
         related = run("relations", lambda: relation_lane(db, indexes, plan), dict[int, float]())
         found = candidates(sparse, dense, (*results.others, np.array([*related], np.int64)), limit)
-        further = np.setdiff1d(_within(found, results.allow, plan), results.looked_up, assume_unique=True)
+        found = _within(found, results.allow, plan)
+        further = found[~contains(results.looked_up, found)]
         visible = results.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
         graph = results.graph | {id_: max(score, results.graph.get(id_, 0.0)) for id_, score in related.items()}
         fused = fuse(db, plan, visible, sparse, dense, graph)
@@ -135,4 +136,4 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
 
 def _within(found: Ids, allow: Ids | None, plan: SearchPlan) -> Ids:
     found = found if allow is None else np.intersect1d(found, allow, assume_unique=True)
-    return found if plan.hidden is None else np.setdiff1d(found, plan.hidden, assume_unique=True)
+    return found if plan.hidden is None else found[~contains(plan.hidden, found)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..config.model import Weights
 from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
+from ..sorted_arrays import contains, distinct, filled
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.paragraphs import Visible
@@ -87,9 +88,9 @@ def candidates(sparse: SparseScores, dense: DenseScores, others: Sequence[Ids], 
             return top[score[top] > 0]
         return np.flatnonzero(score > 0)
 
-    near = np.nan_to_num(dense.cosine, nan=-2.0) + 2.0
+    near = filled(dense.cosine, -2.0) + 2.0
     worded = (sparse.ids[best(score)] for score in (sparse.paragraph, sparse.window))
-    return np.unique(np.concatenate([*others, dense.ids[best(near)], *worded]))
+    return distinct(np.concatenate([*others, dense.ids[best(near)], *worded]))
 
 
 def fuse(
@@ -172,14 +173,14 @@ def _between(cosine: Floats, dense: DenseScores) -> Floats:
     if dense.top <= dense.floor:
         return np.zeros(len(cosine), np.float32)
     share = np.clip((cosine - dense.floor) / (dense.top - dense.floor), 0.0, 1.0)
-    return np.nan_to_num(share, nan=0.0).astype(np.float32)
+    return filled(share.astype(np.float32), 0.0)
 
 
 def _topic(sparse: SparseScores, dense: DenseScores, own: Floats, at: NDArray[np.intp]) -> Floats:
     """The highest cosine in each candidate's session."""
     if not len(sparse.ids) or not len(dense.ids):
         return own
-    cosine = np.nan_to_num(dense.of(sparse.ids), nan=-1.0)
+    cosine = filled(dense.of(sparse.ids), -1.0)
     first = sparse.previous < 0
     best = np.maximum.reduceat(cosine, np.flatnonzero(first))[np.cumsum(first) - 1]
     return np.where(at >= 0, best[at], own)
@@ -194,11 +195,11 @@ def _reply(db: Connection, visible: Visible, sparse: SparseScores, dense: DenseS
     has = np.flatnonzero(before >= 0)
     earlier = sparse.ids[before[has]]
     known = visible.ids[(visible.flags & QUESTION) > 0]
-    unknown = np.setdiff1d(earlier, visible.ids)
+    unknown = earlier[~contains(visible.ids, earlier)]
     more = paragraph_rows.questions(db, unknown) if len(unknown) else ()
-    asked = np.concatenate([known, np.fromiter(more, np.int64, len(more))])
+    asked = distinct(np.concatenate([known, np.fromiter(more, np.int64, len(more))]))
     match = _between(dense.of(earlier), dense) if len(dense.ids) else _scaled(sparse.paragraph)[before[has]]
-    out[has] = np.where(np.isin(earlier, asked), match, 0)
+    out[has] = np.where(contains(asked, earlier), match, 0)
     return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..ids import paragraph_key
 from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
+from ..sorted_arrays import filled
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
@@ -57,16 +58,18 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
     every signal added."""
     signals = fused.signals
     lanes = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
-    ascending = {name: np.sort(np.nan_to_num(score, nan=-2.0)) for name, score in lanes.items()}
+    shown = slice(plan.limit)
+    found: dict[str, list[tuple[float, int]]] = {}
+    for name, score in lanes.items():
+        no_better = np.searchsorted(np.sort(filled(score, -2.0)), score[shown], side="right")
+        found[name] = list(zip(score[shown].tolist(), (1 + len(score) - no_better).tolist(), strict=True))
+    added = (fused.values[shown] * fused.weights).tolist()
     reasons: Reasons = {}
-    for place, id_ in enumerate(fused.ids[: plan.limit].tolist()):
-        ranks: dict[str, dict[str, float]] = {}
-        for name, score in lanes.items():
-            if (value := float(score[place])) > 0:
-                better = len(score) - int(np.searchsorted(ascending[name], score[place], side="right"))
-                ranks[name] = {"rank": 1 + better, "score": round(value, 4)}
-        added = zip(fused.names, (fused.values[place] * fused.weights).tolist(), strict=True)
-        counted = {name: round(value, 4) for name, value in added if value}
+    for place, id_ in enumerate(fused.ids[shown].tolist()):
+        reached = ((name, *of_lane[place]) for name, of_lane in found.items())
+        ranks = {name: {"rank": rank, "score": round(score, 4)} for name, score, rank in reached if score > 0}
+        signals_added = zip(fused.names, added[place], strict=True)
+        counted = {name: round(value, 4) for name, value in signals_added if value}
         reasons[id_] = (
             float(fused.score[place]),
             {

@@ -175,6 +175,8 @@ def person_lane(db: Connection, plan: SearchPlan) -> Ids:
 def time_lane(db: Connection, plan: SearchPlan) -> Ids:
     """The newest paragraphs of each stretch of time that the query names."""
     spans = plan.query.spans
+    if not spans:
+        return np.zeros(0, np.int64)
     found = [
         paragraph_rows.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
         for span in spans
@@ -203,7 +205,7 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     else:
         nodes, ranks = graph.pagerank(start, limit=SPREAD)
         weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
-    kept = dict.fromkeys(paragraph_rows.rarely_linked(db, weight, HUB))
+    kept = seeds if weight is start else paragraph_rows.rarely_linked(db, weight, HUB)
     evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}

@@ -12,6 +12,7 @@ import numpy as np
 from ..indexes.sparse.levels import SparseScores
 from ..indexes.vectors.codec import SMALL_PRODUCT
 from ..ports import CODE_SCALE, Encoded
+from ..sorted_arrays import distinct
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
@@ -126,7 +127,7 @@ def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
     before, after = (
         np.where((at >= 0) & (places >= 0), sparse.ids[places], -1) for places in (sparse.previous[at], following[at])
     )
-    return np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]])), before, after
+    return distinct(np.concatenate([head, before[before >= 0], after[after >= 0]])), before, after
 
 
 def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> Fused:

@@ -124,6 +124,7 @@ class SearchService:
         def begin(db: Connection) -> RetrievalResult | tuple[SearchPlan, RetrievalResult, QueryEmbedding, LaneResults]:
             if not self._access.serves(db, Caller.of(request)):
                 return RetrievalResult(mode=request.mode, filtered=True)
+            indexes = self._indexes.caught_up(db)
             plan = self._plan(db, request, source, window, as_of)
             answer = RetrievalResult(mode=request.mode)
             self._add_facts(db, request, plan, answer)
@@ -131,7 +132,7 @@ class SearchService:
                 return _answered(answer, _newest(db, plan), plan)
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
-            return plan, answer, query, self._retriever.lexical(db, self._indexes.caught_up(db), plan)
+            return plan, answer, query, self._retriever.lexical(db, indexes, plan)
 
         with self._right_of_way.taken():
             begun = await self._store.read(carried(begin))
@@ -144,7 +145,7 @@ class SearchService:
 
             def finish(db: Connection) -> RetrievalResult:
                 indexes = self._indexes.caught_up(db, query.vectors)
-                found = self._retriever.lexical(db, indexes, plan) if results.outdated(db) else results
+                found = self._retriever.lexical(db, indexes, plan) if results.outdated(db, indexes) else results
                 whole = query.vectors is None or embedding_rows.is_whole(db, query.generation)
                 if query.failed or not whole:
                     found.failed.insert(0, "dense")
@@ -186,7 +187,6 @@ class SearchService:
     def _plan(
         self, db: Connection, request: KernelSearchRequest, source: str, window: Span | None, as_of: float | None
     ) -> SearchPlan:
-        self._indexes.names.catch_up(db)
         directory, now = self._indexes.names.index, self._clock.now()
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         scopes = self._access.scopes(db, Caller.of(request))

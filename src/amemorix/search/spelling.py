@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property, reduce
+from operator import or_
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..language.normalise import STOP_WORDS, fold
+from ..lazy_regex import lazy_regex
 
 __all__ = ["Spelling"]
 
@@ -19,6 +24,12 @@ _LATIN_RUN = re.compile(r"[a-z]+(?:[ '’]+[a-z]+)*")
 _FOLDED = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("ang", "an"), ("eng", "en"), ("ing", "in"))
 """Sounds that many speakers and input methods do not keep apart."""
 LONGEST_SYLLABLE = 6
+_GOES_BEFORE, _GOES_ON = lazy_regex(r"[a-z]['’]?\Z"), lazy_regex(r"['’]?[a-z]")
+"""Around a stretch of letters: what makes it a part of a longer word."""
+SHORTEST = 4
+"""Letters of a word that is mended by its letters."""
+_LETTER_BITS = np.zeros(128, np.uint32)
+_LETTER_BITS[ord("a") : ord("z") + 1] = 1 << np.arange(26)
 LONGEST = 4
 """Characters that are looked for together."""
 LONGEST_QUERY = 200
@@ -30,9 +41,26 @@ class Spelling:
 
     def __init__(self, texts: Iterable[str], names: Iterable[str]) -> None:
         self._names = sorted({fold(name) for name in names}, key=len, reverse=True)
-        self._text = "\n".join([*self._names, *map(fold, texts)])
-        self._sounds = self._text.translate(_sounds())
-        self._words = Counter(_LATIN.findall(self._text))
+        said = "\n".join(texts)
+        folded = said.lower() if said.isascii() else "\n".join(map(fold, said.split("\n")))
+        self._text = "\n".join([*self._names, folded])
+
+    @cached_property
+    def _sounds(self) -> str:
+        return self._text.translate(_sounds())
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.uint32]]:
+        """Where the words of Latin letters begin and end in the text, and for each character a bit that says which letter
+        it is."""
+        narrow = self._text.isascii()
+        codes = np.frombuffer(self._text.encode("ascii" if narrow else "utf-32-le"), "u1" if narrow else "<u4")
+        letter = np.zeros(len(codes) + 2, np.bool_)
+        letter[1:-1] = codes - codes.dtype.type(ord("a")) < 26
+        bits = _LETTER_BITS[np.minimum(codes, 127)]
+        letter[1:-1] |= letter[:-2] & letter[2:] & ((codes == ord("'")) | (codes == ord("’")))
+        edges = np.flatnonzero(letter[1:] != letter[:-1])
+        return edges[::2], edges[1::2], bits
 
     def corrections(self, query: str) -> dict[str, str]:
         """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
@@ -41,13 +69,26 @@ class Spelling:
             return found
         for run in _HAN.findall(folded):
             found.update(self._same_sound(run))
-        chinese = any(sound >= "\ue000" for sound in self._sounds[:2_000])
+        beginning = self._text[:2_000]
+        chinese = not beginning.isascii() and max(beginning.translate(_sounds())) >= "\ue000"
         for run in _LATIN_RUN.findall(folded):
-            unknown = [word for word in run.split() if word not in self._words and word not in STOP_WORDS]
+            # a short word is mended as pinyin or not at all
+            words = (word for word in run.split() if word not in STOP_WORDS and (chinese or len(word) >= SHORTEST))
+            unknown = [word for word in words if not self._holds(word)]
             if chinese and unknown:
                 found.update(self._pinyin(run))
             found.update({word: near for word in unknown if word not in found and (near := self._near(word))})
         return found
+
+    def _holds(self, word: str) -> bool:
+        """Whether the text has this word of Latin letters, and not only as a part of others."""
+        at = self._text.find(word) if _LATIN.fullmatch(word) else -1
+        while at >= 0:
+            end = at + len(word)
+            if not (_GOES_BEFORE.search(self._text[max(at - 2, 0) : at]) or _GOES_ON.match(self._text[end : end + 2])):
+                return True
+            at = self._text.find(word, end)
+        return False
 
     def _same_sound(self, run: str) -> Iterator[tuple[str, str]]:
         """The longest stretches first; of two characters only where the chat's are a word or a name."""
@@ -80,7 +121,7 @@ class Spelling:
     def _pinyin(self, run: str) -> Iterator[tuple[str, str]]:
         """Syllables typed in Latin letters, with blanks between words, syllables, or nowhere; initials of a name."""
         for word in run.split():
-            if word not in self._words and len(word) > 1 and (name := self._initials(word)):
+            if len(word) > 1 and not self._holds(word) and (name := self._initials(word)):
                 yield word, name
         words = run.split()
         for first in range(len(words)):
@@ -115,10 +156,22 @@ class Spelling:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import extractOne
 
-        if len(word) < 4:
+        if len(word) < SHORTEST:
             return ""
-        known = [one for one in self._words if len(one) > 3 and one not in STOP_WORDS]
-        best = extractOne(word, known, scorer=OSA.distance, score_cutoff=2 if len(word) > 7 else 1)
+        slips, (starts, ends, letters) = 2 if len(word) > 7 else 1, self._words
+        sizes = ends - starts
+        like = np.flatnonzero((np.abs(sizes - len(word)) <= slips) & (sizes >= SHORTEST))
+        if not len(like):
+            return ""
+        # A slip changes the length by one at most, and exchanges one letter for one other.
+        starts, ends = starts[like], ends[like]
+        held = np.bitwise_or.reduceat(letters, np.column_stack([starts, ends - 1]).ravel())[::2] | letters[ends - 1]
+        mine = reduce(or_, _LETTER_BITS[[ord(char) for char in word if char.isascii()]])
+        near = np.bitwise_count(held ^ mine) <= 2 * slips
+        known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[near].tolist(), ends[near].tolist(), strict=True))
+        best = extractOne(
+            word, [one for one in known if one not in STOP_WORDS], scorer=OSA.distance, score_cutoff=slips
+        )
         return best[0] if best else ""
 
 

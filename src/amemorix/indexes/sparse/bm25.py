@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...language.normalise import ANALYSER_VERSION
+from ...sorted_arrays import distinct
 from .levels import Floats, Hashes, Ints, Matches, SparseScores, bm25, inverse_frequency, score_levels
 from .segment import Segment, TermRow, assemble, find, read_rows, spans
 
@@ -208,7 +209,7 @@ class View:
     """
 
     def __init__(self, parts: Sequence[Part], scopes: Sequence[int] | None, hidden: Ints | None = None) -> None:
-        wanted = None if scopes is None else np.unique(np.array(scopes, np.int64))
+        wanted = None if scopes is None else distinct(np.array(scopes, np.int64))
         self._scoped, self._hidden = wanted is not None, hidden
         self._slices = [_Slice(part, wanted) for part in parts]
         self.documents = sum(piece.documents() for piece in self._slices)
@@ -220,7 +221,7 @@ class View:
         scored by its sessions, and everything else by the sessions of the best candidates, both with the view's document
         frequencies. Average lengths are those of the documents scored.
         """
-        terms = np.unique(terms)
+        terms = distinct(terms.copy())
         if self._scoped and self.documents <= scan_limit:
             parts = [piece.matches(piece.starts, piece.ends, terms) for piece in self._slices]
             return _only(score_levels(self._joined(parts, terms)), allow, complete=True)
@@ -229,10 +230,10 @@ class View:
         if allow is not None and len(allow) <= scan_limit:
             shown = allow if self._hidden is None else allow[~find(self._hidden, allow)[1]]
             found = [piece.sessions_of(shown) for piece in self._slices]
-            sessions = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+            sessions = distinct(np.concatenate([np.zeros(0, np.int64), *found]))
         else:
             rare = rare_terms(frequencies, self.documents)
-            sessions = np.unique(self._candidates(terms[rare], weights[rare], allow, limit).session)
+            sessions = distinct(self._candidates(terms[rare], weights[rare], allow, limit).session)
         parts = [piece.matches(*piece.session_ranges(sessions), terms) for piece in self._slices]
         complete = allow is not None and len(allow) <= scan_limit
         return _only(score_levels(self._joined(parts, terms), weights), allow, complete=complete)

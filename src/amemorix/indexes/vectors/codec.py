@@ -122,7 +122,7 @@ class VectorCodec:
 
     def _packed(self, positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
         bits = np.packbits(positive, axis=1)
-        return np.pad(bits, ((0, 0), (0, self.bytes - bits.shape[1])))
+        return bits if bits.shape[1] == self.bytes else np.pad(bits, ((0, 0), (0, self.bytes - bits.shape[1])))
 
     def _mix(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         runs = (vectors[:, self._order] * self._signs).reshape(-1, len(self._hadamard))

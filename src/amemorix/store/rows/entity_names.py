@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...language.normalise import fold
@@ -42,6 +42,8 @@ class Leaving:
 def shown(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, str]:
     """Entity -> the name by which these chats know it; without those of which they have said no name."""
     ids = list(entities)
+    if not ids:
+        return {}
     known: dict[int, str] = dict(db.run("entity_names", ids=array(ids)).fetchall())
     for entity, norms in said(db, ids, scopes).items():
         if norms:
@@ -51,12 +53,12 @@ def shown(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None)
     return known
 
 
-def said(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, dict[str, str]]:
+def said(db: Connection, entities: Collection[int], scopes: Sequence[int] | None) -> dict[int, dict[str, str]]:
     """Entity -> the names (normalised -> as written) that these chats have said, the one to show first.
 
     Only of entities that have names of several origins; nothing is kept from whoever sees everything.
     """
-    if scopes is None:
+    if scopes is None or not entities:
         return {}
     mixed = _ids(db, "naming_mixed", {"ids": array(entities)})
     where = {"scopes": optional_array(scopes), "but": None, "among": None, "limit": LOOKED_AT}
@@ -83,7 +85,7 @@ def leaving(db: Connection, paragraphs: Sequence[int]) -> Leaving:
 
 def _names(db: Connection, entities: Sequence[int]) -> dict[int, list[_Name]]:
     found: dict[int, list[_Name]] = {}
-    for entity, *name in db.run("naming_names", ids=array(entities)):
+    for entity, *name in db.run("naming_names", ids=array(entities)) if entities else ():
         found.setdefault(entity, []).append(_Name(*name))
     return found
 

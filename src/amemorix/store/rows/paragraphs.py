@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sorted_arrays import distinct
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
 
@@ -154,10 +155,10 @@ def entity_norms(db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int
     return found
 
 
-def relations(db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+def relations(db: Connection, ids: Collection[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
     """Paragraph -> (subject, predicate, object) of each relation that it supports."""
     found: dict[int, dict[int, tuple[int, str, int]]] = {}
-    for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
+    for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)) if ids else ():
         found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
     return found
 
@@ -184,7 +185,7 @@ def in_window(db: Connection, start: float, end: float, scopes: Scopes) -> NDArr
     name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
     points = _ids(db.run(name, **values))
     intervals = _ids(db.run("intervals_over_start", **values))
-    return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
+    return distinct(np.concatenate([points, intervals])) if len(intervals) else points
 
 
 def in_scopes(db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
@@ -217,9 +218,13 @@ def any_told(db: Connection) -> bool:
     return bool(db.run("relations_told").fetchone()[0])
 
 
-def rarely_linked(db: Connection, entities: Iterable[int], most: int) -> list[int]:
+def rarely_linked(db: Connection, entities: Collection[int], most: int) -> list[int]:
     """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
-    return [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
+    return (
+        []
+        if not entities
+        else [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
+    )
 
 
 def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
@@ -228,11 +233,11 @@ def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def relations_of(
-    db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    db: Connection, entities: Collection[int], scopes: Scopes, now: float, limit: int
 ) -> list[tuple[int, int, int, float, str]]:
     """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-    return db.run("relations_of", **values).fetchall()
+    return db.run("relations_of", **values).fetchall() if entities else []
 
 
 def highest(db: Connection) -> int:
@@ -266,10 +271,4 @@ def full_revisions(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow
 def _ids(cursor: Rows) -> NDArray[np.int64]:
     """Sorted distinct ids of a `group_concat`: one text is read many times faster than as many rows."""
     joined = cursor.fetchone()[0]
-    return _distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)
-
-
-def _distinct(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sorted and without repetition; sorting beats the hashing of `np.unique` where most are in order already."""
-    ids.sort(kind="stable")
-    return ids[np.append(True, ids[1:] != ids[:-1])]
+    return distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)

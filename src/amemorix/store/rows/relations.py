@@ -186,5 +186,8 @@ def support(db: Connection, relations: Iterable[int], scopes: Scopes, now: float
 def ended(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> dict[int, float]:
     """Relation -> when what it says was over, by the facts that the same paragraphs tell, of what may be seen; those that
     still hold are not there."""
-    values = {"ids": array(relations), "meanings": _MEANINGS, "scopes": optional_array(scopes), "now": now}
+    ids = list(relations)
+    if not ids:
+        return {}
+    values = {"ids": array(ids), "meanings": _MEANINGS, "scopes": optional_array(scopes), "now": now}
     return dict(db.run("relations_ended", **values).fetchall())
