@@ -30,6 +30,8 @@ NAMED, LINKED = 0.5, 0.3
 likely."""
 SHARED = 0.1
 """A smaller share of the query's weighted words is one character, or a word that stands everywhere."""
+A_WORD, LIKELY_WITHOUT = 0.3, 0.2
+"""A row of words of which no text holds one has to be likely otherwise, or it finds nothing."""
 ENOUGH = 3
 """Terms of a query beyond which more say nothing."""
 CONSIDERED = 200
@@ -104,4 +106,7 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     if not known:  # words are all there is, and it shares none
         confidence[(fused.coverage < SHARED) & (linked <= 0) & (fused.signals["time"] <= 0)] = 0
     fused = replace(fused, confidence=confidence)
-    return fused.top(0) if noise.enabled and fused.confidence.max() < noise.min_confidence else fused
+    least = noise.min_confidence
+    if query.keywords and fused.coverage.max() < A_WORD:
+        least = max(least, LIKELY_WITHOUT)
+    return fused.top(0) if noise.enabled and fused.confidence.max() < least else fused
