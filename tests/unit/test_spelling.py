@@ -25,8 +25,10 @@ def test_of_equally_near_words_the_one_said_first_counts() -> None:
     assert Spelling(["the mountain fountain", "a fountain"], []).corrections("ountain") == {"ountain": "mountain"}
 
 
-def test_a_part_of_a_longer_word_is_not_held() -> None:
-    assert Spelling(["gardens everywhere"], []).corrections("garden") == {"garden": "gardens"}
+def test_another_form_of_a_word_is_held_and_a_part_in_its_middle_is_not() -> None:
+    assert Spelling(["gardens everywhere"], []).corrections("garden") == {}
+    assert Spelling(["I like hiking"], []).corrections("what does Tom liked") == {}
+    assert Spelling(["an acount"], []).corrections("count") == {"count": "acount"}
 
 
 def test_an_empty_chat_mends_nothing() -> None:

@@ -30,7 +30,9 @@ NAMED, LINKED = 0.5, 0.3
 likely."""
 SHARED = 0.1
 """A smaller share of the query's weighted words is one character, or a word that stands everywhere."""
-A_WORD, LIKELY_WITHOUT = 0.3, 0.2
+WHOLE, WORDED = 0.9, 0.1
+"""What holds the query's words, all of them, is at least so likely."""
+A_ROW, A_WORD, LIKELY_WITHOUT = 4, 0.3, 0.2
 """A row of words of which no text holds one has to be likely otherwise, or it finds nothing."""
 ENOUGH = 3
 """Terms of a query beyond which more say nothing."""
@@ -102,11 +104,12 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     known = bool(np.isfinite(fused.cosine).any())
     values = features(fused, visible, plan)
     linked = np.where(fused.signals["graph"] >= NAMED, LINKED, np.float32(0))
+    linked = np.maximum(linked, np.where(fused.coverage >= WHOLE, WORDED, np.float32(0)))
     confidence = np.maximum(judge("model" if known else "words").probability(values), linked)
     if not known:  # words are all there is, and it shares none
         confidence[(fused.coverage < SHARED) & (linked <= 0) & (fused.signals["time"] <= 0)] = 0
     fused = replace(fused, confidence=confidence)
     least = noise.min_confidence
-    if query.keywords and fused.coverage.max() < A_WORD:
+    if query.keywords and len(query.terms) >= A_ROW and plan.settings.sparse.enabled and fused.coverage.max() < A_WORD:
         least = max(least, LIKELY_WITHOUT)
     return fused.top(0) if noise.enabled and fused.confidence.max() < least else fused

@@ -24,9 +24,10 @@ _LATIN_RUN = re.compile(r"[a-z]+(?:[ '’]+[a-z]+)*")
 _FOLDED = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("ang", "an"), ("eng", "en"), ("ing", "in"))
 """Sounds that many speakers and input methods do not keep apart."""
 LONGEST_SYLLABLE = 6
-_GOES_BEFORE, _GOES_ON = lazy_regex(r"[a-z]['’]?\Z"), lazy_regex(r"['’]?[a-z]")
-"""Around a stretch of letters: what makes it a part of a longer word."""
-SHORTEST = 4
+_GOES_BEFORE = lazy_regex(r"[a-z]['’]?\Z")
+"""Before a stretch of letters: what makes it a part of a longer word."""
+SHORTEST_STEM = 3
+SHORTEST = 5
 """Letters of a word that is mended by its letters."""
 _LETTER_BITS = np.zeros(128, np.uint32)
 _LETTER_BITS[ord("a") : ord("z") + 1] = 1 << np.arange(26)
@@ -81,13 +82,16 @@ class Spelling:
         return found
 
     def _holds(self, word: str) -> bool:
-        """Whether the text has this word of Latin letters, and not only as a part of others."""
-        at = self._text.find(word) if _LATIN.fullmatch(word) else -1
+        """Whether the text has this word of Latin letters, or another form of it."""
+        stems = {word, *(word.removesuffix(ending) for ending in ("s", "es", "d", "ed", "ing"))}
+        return any(self._begins_a_word(stem) for stem in stems if len(stem) >= SHORTEST_STEM or stem == word)
+
+    def _begins_a_word(self, stem: str) -> bool:
+        at = self._text.find(stem) if _LATIN.fullmatch(stem) else -1
         while at >= 0:
-            end = at + len(word)
-            if not (_GOES_BEFORE.search(self._text[max(at - 2, 0) : at]) or _GOES_ON.match(self._text[end : end + 2])):
+            if not _GOES_BEFORE.search(self._text[max(at - 2, 0) : at]):
                 return True
-            at = self._text.find(word, end)
+            at = self._text.find(stem, at + len(stem))
         return False
 
     def _same_sound(self, run: str) -> Iterator[tuple[str, str]]:
