@@ -12,7 +12,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from amemorix.search import confidence
 from amemorix.search.fusion import Fused
 
-from .probe import as_query, read_probe, stored
+from .probe import as_probe, as_query, read_probe, stored
 from .recall.chinese import Language, read_chinese
 from .workspace import answered
 
@@ -32,7 +31,6 @@ __all__ = ["Cases", "collect", "fit", "main"]
 FIRST = 10
 """Hits of each query that are cases."""
 RIDGE = 3.0
-CHATS = ("zh_friends", "zh_neighbours", "zh_office")
 CROSS: tuple[tuple[Language, Language], ...] = (("zh", "zh"), ("en", "en"), ("zh", "en"), ("en", "zh"))
 Floats = NDArray[np.float64]
 
@@ -101,18 +99,13 @@ def fit(values: Floats, answers: NDArray[np.bool_]) -> dict[str, Any]:
     return {**rounded, "bias": round(float(w[-1]), 5)}
 
 
-def probability(fitted: Mapping[str, Any], values: Floats) -> Floats:
-    """The same as the product computes."""
-    mean, spread, weights = (np.array(fitted[name]) for name in ("mean", "spread", "weights"))
-    return 1 / (1 + np.exp(-(((values - mean) / spread) @ weights + fitted["bias"])))
-
-
 def report(cases: Cases) -> Iterator[str]:
     """Lines about folds that leave out one chat each: calibration error in ten bins, and what a threshold lets through."""
     p = np.zeros(len(cases.answers))
     for chat in np.unique(cases.chat):
         out = cases.chat == chat
-        p[out] = probability(fit(cases.values[~out], cases.answers[~out]), cases.values[out])
+        judge = confidence.Judge.of(fit(cases.values[~out], cases.answers[~out]))
+        p[out] = judge.probability(cases.values[out].astype(np.float32))
     bins = np.minimum((p * 10).astype(int), 9)
     error = sum(
         abs(p[bins == b].mean() - cases.answers[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist())
@@ -135,17 +128,8 @@ def report(cases: Cases) -> Iterator[str]:
 def _probes() -> Iterator[tuple[str, Mapping[str, Any]]]:
     for asked, chat in CROSS:
         for corpus in read_chinese(questions=asked, chat=chat).corpora:
-            last = max(session.time or 0.0 for session in corpus.sessions)
             questions = [{"text": q.text, "evidence": q.evidence} for q in corpus.questions if q.evidence]
-            sessions = [
-                {
-                    "id": session.id, "start": datetime.fromtimestamp(session.time or 0.0, UTC).isoformat(),
-                    "messages": [[turn.id, turn.speaker, turn.text] for turn in session.turns],
-                }
-                for session in corpus.sessions
-            ]  # fmt: skip
-            at = datetime.fromtimestamp(last + 30 * 86_400, UTC).isoformat()
-            yield corpus.id, {"id": corpus.id, "asked": at, "sessions": sessions, "questions": questions}
+            yield corpus.id, as_probe(corpus, corpus.id, questions)
     for name in (
         "dialogues_zh",
         "dialogues_en",
@@ -163,13 +147,11 @@ def main() -> None:
     """Fit both kinds, print the figures, and with `--write` put the weights into the package."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--keep", type=Path, help="Keep the cases here, and take them from here if they are there.")
+    parser.add_argument("--keep", type=Path, help="Keep the cases in this folder.")
     options = parser.parse_args()
     fitted: dict[str, Any] = {"features": list(confidence.FEATURES)}
     for kind, provider in (("model", "auto"), ("words", "none")):
-        cases = asyncio.run(
-            collect({"embedding.provider": provider, "embedding.glosses": False, "retrieval.noise.enabled": False})
-        )
+        cases = asyncio.run(collect({"embedding.provider": provider, "retrieval.noise.enabled": False}))
         if options.keep:
             np.savez(
                 options.keep / f"{kind}.npz",

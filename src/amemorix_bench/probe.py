@@ -18,11 +18,12 @@ from amemorix.errors import InvalidRequest
 from amemorix.host.service import AMemorixHostService
 
 from .recall.bench import AskingClock
-from .recall.chinese import Language, read_chinese
+from .recall.chinese import ASKED_AFTER, Language, read_chinese
+from .recall.dataset import Corpus
 from .workspace import answered, open_memory, working_folder
 
 __all__ = [
-    "UNANSWERABLE", "Asked", "ProbeReport", "as_query", "print_report", "read_probe", "run", "shipped", "stored",
+    "Asked", "ProbeReport", "UNANSWERABLE", "as_probe", "as_query", "print_report", "read_probe", "run", "shipped", "stored",
 ]  # fmt: skip
 
 LIMIT = 10
@@ -152,25 +153,34 @@ def read_probe(name: str) -> Iterable[Mapping[str, Any]]:
         raise InvalidRequest(f"{name} is not a file of a probe: {exc}", field="probes") from exc
 
 
+def as_probe(corpus: Corpus, name: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A chat of the benchmarks with these questions about it, which are asked thirty days after its last session begins."""
+
+    def written(time: float | None) -> str:
+        return datetime.fromtimestamp(time or 0.0, UTC).isoformat()
+
+    return {
+        "id": name,
+        "asked": written(max(session.time or 0.0 for session in corpus.sessions) + ASKED_AFTER),
+        "sessions": [
+            {
+                "id": session.id,
+                "start": written(session.time),
+                "messages": [[turn.id, turn.speaker, turn.text] for turn in session.turns],
+            }
+            for session in corpus.sessions
+        ],
+        "questions": questions,
+    }
+
+
 def _dialogues(language: Language) -> Iterable[Mapping[str, Any]]:
     asked = json.loads(files("amemorix_bench").joinpath("data", "dialogues.json").read_text("utf-8"))
     for corpus in read_chinese(chat=language).corpora:
         about = [one for one in asked["dialogues"] if one["chat"] == corpus.id]
         nothing = [one for one in asked["unanswerable"] if one["chat"] == corpus.id]
-        last = max(session.time or 0.0 for session in corpus.sessions)
-        yield {
-            "id": f"{corpus.id}_{language}",
-            "asked": datetime.fromtimestamp(last + 30 * 86_400, UTC).isoformat(),
-            "sessions": [
-                {
-                    "id": session.id,
-                    "start": datetime.fromtimestamp(session.time or 0.0, UTC).isoformat(),
-                    "messages": [[turn.id, turn.speaker, turn.text] for turn in session.turns],
-                }
-                for session in corpus.sessions
-            ],
-            "questions": [
-                *({"kind": "dialogue", "messages": one[language], "evidence": one["evidence"]} for one in about),
-                *({"kind": UNANSWERABLE, "text": one[language], "evidence": []} for one in nothing),
-            ],
-        }
+        questions = [
+            *({"kind": "dialogue", "messages": one[language], "evidence": one["evidence"]} for one in about),
+            *({"kind": UNANSWERABLE, "text": one[language], "evidence": []} for one in nothing),
+        ]
+        yield as_probe(corpus, f"{corpus.id}_{language}", questions)

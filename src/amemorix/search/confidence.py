@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +51,12 @@ class Judge:
     weights: Floats
     bias: float
 
+    @classmethod
+    def of(cls, fitted: Mapping[str, Any]) -> Judge:
+        """From what was fitted, as it stands in `confidence.json`."""
+        mean, spread, weights = (np.array(fitted[name], np.float32) for name in ("mean", "spread", "weights"))
+        return cls(mean, spread, weights, fitted["bias"])
+
     def probability(self, values: Floats) -> Floats:
         """Of each row of features, shape (hits, features), that it answers the query."""
         z = ((values - self.mean) / self.spread) @ self.weights + self.bias
@@ -58,9 +66,7 @@ class Judge:
 @cache
 def judge(kind: str) -> Judge:
     """The weights that were fitted: with vectors of a `model`, or by `words` alone."""
-    fitted = json.loads(files("amemorix.search").joinpath("confidence.json").read_text("utf-8"))[kind]
-    mean, spread, weights = (np.array(fitted[name], np.float32) for name in ("mean", "spread", "weights"))
-    return Judge(mean, spread, weights, fitted["bias"])
+    return Judge.of(json.loads(files("amemorix.search").joinpath("confidence.json").read_text("utf-8"))[kind])
 
 
 def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
@@ -91,7 +97,8 @@ def features(fused: Fused, visible: Visible, plan: SearchPlan) -> Floats:
 def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     """The candidates with the probability of each that it answers.
 
-    Where none reaches `retrieval.noise.min_confidence`, nothing is left. What is listed rather than matched, because the query names only a person or a time, is sure.
+    Where none reaches `retrieval.noise.min_confidence`, nothing is left. What is listed rather than matched,
+    because the query names only a person or a time, is sure.
     """
     query, noise = plan.query, plan.settings.noise
     fused = fused.top(CONSIDERED)

@@ -104,9 +104,7 @@ class SearchService:
         for said in sorted(meant, key=len, reverse=True):
             query = query.replace(said, meant[said])
         again = await self._search(request.model_copy(update={"query": query}), source)
-        if max((hit.confidence for hit in again.hits), default=0) <= max(
-            (hit.confidence for hit in answer.hits), default=0
-        ):
+        if _likeliest(again.hits) <= _likeliest(answer.hits):
             return answer
         again.corrected = meant
         return again
@@ -249,8 +247,12 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
     return with_replaced(db, hits_in_time(db, ids, plan), plan)
 
 
+def _likeliest(hits: Sequence[Hit]) -> float:
+    return max((hit.confidence for hit in hits), default=0.0)
+
+
 def _answered(answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:
     answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
-    answer.weak = bool(answer.hits) and max(hit.confidence for hit in answer.hits) < WEAK
+    answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
     answer.summary = summary(answer.hits)
     return answer

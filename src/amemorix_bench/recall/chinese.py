@@ -14,7 +14,7 @@ from amemorix.errors import InvalidRequest
 
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
-__all__ = ["CATEGORIES", "Language", "read_chinese"]
+__all__ = ["ASKED_AFTER", "CATEGORIES", "Language", "read_chinese"]
 
 Language = Literal["zh", "en"]
 CATEGORIES = ("keyword", "paraphrase", "time", "person", "multi", "multi-hop")
