@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from amemorix.errors import ModelUnavailable
 from amemorix.frontends.cli.main import app
 from amemorix.models.cache import cache_dir
+from amemorix.models.local import catalog
 from amemorix.models.local.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
 from amemorix.models.local.install import GRAPH, install, installed, verify
 from amemorix.models.local.manifest import FORMAT, Manifest
@@ -68,9 +69,8 @@ def test_a_folder_installs_whole(tmp_path: Path, model: LocalModel) -> None:
 def test_the_commands_install_list_and_verify(
     tmp_path: Path, model: LocalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("amemorix.models.local.catalog", "amemorix.frontends.cli.models"):
-        monkeypatch.setattr(f"{module}.MODELS", {model.name: model})
-        monkeypatch.setattr(f"{module}.DEFAULT_MODEL", model)
+    monkeypatch.setattr(catalog, "MODELS", {model.name: model})
+    monkeypatch.setattr(catalog, "DEFAULT_MODEL", model)
     monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "250")
 

@@ -10,7 +10,7 @@ from rich.progress import TaskID
 from rich.text import Text
 
 from ...errors import InvalidRequest, ModelUnavailable
-from ...models.local.catalog import DEFAULT_MODEL, MODELS, known_model
+from ...models.local import catalog
 from ...models.local.install import install, installed, model_folder, verify
 from .terminal import FriendlyGroup, columns, out, progress_bars, say
 
@@ -40,7 +40,7 @@ def install_(
         def tell(text: str) -> None:
             bars.console.print(Text(text, style="dim"), soft_wrap=True)
 
-        known = known_model(model)
+        known = catalog.known_model(model)
         folder = install(known, _source(origin), progress=tell, transfer=transfer)
     say(f"{known.name} is ready in {folder}.", "green")
 
@@ -49,7 +49,7 @@ def install_(
 def list_() -> None:
     """Show the models that can be installed, and those that are."""
     table = columns("model", "dimensions", "languages", "licence", "installed in")
-    for model in MODELS.values():
+    for model in catalog.MODELS.values():
         languages = ", ".join(model.languages)
         place = str(installed(model) or "not installed")
         table.add_row(model.name, str(model.dimension), languages, model.licence, place)
@@ -61,8 +61,9 @@ def verify_(
     model: Annotated[str, typer.Argument(metavar="[MODEL]", help="All that is installed when not given.")] = "",
 ) -> None:
     """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
-    wanted = [model] if model else [name for name, one in MODELS.items() if installed(one)] or [DEFAULT_MODEL.name]
-    for known in map(known_model, wanted):
+    models = catalog.MODELS.items()
+    wanted = [model] if model else [name for name, one in models if installed(one)] or [catalog.DEFAULT_MODEL.name]
+    for known in map(catalog.known_model, wanted):
         try:
             folder = verify(known)
         except ModelUnavailable as exc:
