@@ -185,7 +185,7 @@ def fill(both: Both) -> None:
         )  # fmt: skip
         for paragraph in (i % 4 + 1, 2):
             both.run("fact_evidence_put", fact=i, paragraph=paragraph, value="porto", at=900.0 + paragraph, until=None,
-                     told=900.5 + paragraph, authority="direct_user", confidence=0.9)  # fmt: skip
+                     told=900.5 + paragraph, authority="direct_user", confidence=0.9, sentence="")  # fmt: skip
         both.run("fact_transition_insert", fact=i, was="", became="active", cause=None, undo=undo, requested_by="",
                  reason="Mia", at=18.0)  # fmt: skip
     both.run("fact_update", id=1, value="porto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,

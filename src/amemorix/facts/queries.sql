@@ -98,7 +98,7 @@ order by f.id;
 
 -- name: fact_points
 -- what live paragraphs say of these facts; refuted ones say nothing
-select e.fact, e.paragraph, e.at, f.norm, f.polarity, e.value, e.authority, e.confidence, e.until, e.told
+select e.fact, e.paragraph, e.at, f.norm, f.polarity, e.value, e.authority, e.confidence, e.until, e.told, e.sentence
 from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and e.stance = 'support'
   and p.deleted_at is null and p.superseded_at is null
@@ -106,7 +106,7 @@ order by e.fact, e.paragraph;
 
 -- name: fact_points_newest
 -- the same, of each fact those that were said last
-select e.fact, e.paragraph, e.at, f.norm, f.polarity, e.value, e.authority, e.confidence, e.until, e.told
+select e.fact, e.paragraph, e.at, f.norm, f.polarity, e.value, e.authority, e.confidence, e.until, e.told, e.sentence
 from json_each(:ids) v join facts f on f.id = v.value
 join fact_evidence e on e.fact = f.id and e.paragraph in (
     select n.paragraph from fact_evidence n join paragraphs p on p.id = n.paragraph and p.scope = f.scope
@@ -149,8 +149,8 @@ update facts set status = :status, pinned = :pinned, asserted_at = :asserted_at,
 where id = :id;
 
 -- name: fact_evidence_put
-insert into fact_evidence (fact, paragraph, value, at, until, told, authority, confidence)
-values (:fact, :paragraph, :value, :at, :until, :told, :authority, :confidence) on conflict (fact, paragraph) do nothing;
+insert into fact_evidence (fact, paragraph, value, at, until, told, authority, confidence, sentence)
+values (:fact, :paragraph, :value, :at, :until, :told, :authority, :confidence, :sentence) on conflict (fact, paragraph) do nothing;
 
 -- name: fact_evidence_move
 update fact_evidence set fact = :to where fact = :fact and paragraph = :paragraph

@@ -69,6 +69,10 @@ class FactRow:
     superseded_at: float | None
     superseded_by: int | None
     outdone_at: float | None
+    kind: str = ""
+    importance: float = 0.5
+    doubted_by: int | None = None
+    """A later statement near in meaning, of which nobody has said that it takes the place of this one."""
 
     @property
     def group(self) -> FactGroup:

@@ -40,6 +40,8 @@ class Point:
     until: float | None = None
     told: float | None = None
     """Of one that names its own start: up to when it vouches for it; of a change when it was said, of the past its start."""
+    sentence: str = ""
+    """The whole sentence where the value is a part of it."""
 
     @property
     def rank(self) -> int:

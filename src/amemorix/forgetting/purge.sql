@@ -291,7 +291,7 @@ union all select name || char(10) || norm || char(10) || metadata from entities
 union all select alias || char(10) || norm from entity_aliases
 union all select predicate from relations
 union all select attribute || char(10) || value || char(10) || norm from facts
-union all select value from fact_evidence
+union all select value || char(10) || sentence from fact_evidence
 union all select text || char(10) || content from profile_snapshots
 union all select text from profile_overrides
 union all select title || char(10) || summary || char(10) || participants || char(10) || keywords from episodes

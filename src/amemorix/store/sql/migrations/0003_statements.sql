@@ -1,0 +1,20 @@
+-- Facts become statements: each is of a kind, has the words in which it was said, a weight in a profile, and a mark where
+-- what was said later may have put an end to it.
+-- kind: identity, home, work, relation, possession, health, preference, skill, habit, plan, event or opinion; empty: not known.
+-- doubted_by: a later statement near in meaning, of which nobody has said that it takes the place of this one.
+alter table facts add column kind text not null default '';
+alter table facts add column importance real not null default 0.5 check (importance between 0 and 1);
+alter table facts add column doubted_by integer references facts (id) on delete set null;
+
+create index facts_by_doubt on facts (doubted_by) where doubted_by is not null;
+
+-- the whole sentence where the value is a part of it
+alter table fact_evidence add column sentence text not null default '';
+
+drop view fact_rows;
+
+create view fact_rows as
+select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by, outdone_at,
+       kind, importance, doubted_by
+from facts where deleted_at is null;
