@@ -120,6 +120,22 @@ def probe(
 
 
 @app.command()
+def knowledge(
+    file: Annotated[
+        Path | None, typer.Argument(help="A file in LoCoMo's format, for the profiles of its speakers.")
+    ] = None,
+    json_file: JsonFile = None,
+    settings: Settings = None,
+) -> None:
+    """Tell a memory lines, news and corrections as people write them, and look at what it holds then."""
+    from amemorix_bench.knowledge import print_report, run
+
+    report = asyncio.run(run(file, _patch(settings)))
+    _write(json_file, report.to_json())
+    print_report(report)
+
+
+@app.command()
 def speed(
     rows: Annotated[int, typer.Option(min=1, help="Paragraphs to fill the store with.")] = 10_000,
     json_file: JsonFile = None,
