@@ -126,7 +126,7 @@ async def _lines(host: AMemorixHostService, lines: Sequence[Sequence[str]]) -> l
 
 
 async def _pairs(host: AMemorixHostService, pairs: Sequence[Sequence[str]]) -> list[Case]:
-    said: list[tuple[str, str]] = []
+    said: list[tuple[str, ...]] = []
     for n, (language, old, new, _) in enumerate(pairs):
         name = NAME[language]
         said.append(await _tell(host, f"pair:{n}", [(name, old, BEGUN), (name, new, BEGUN + 30 * DAY)]))
