@@ -19,6 +19,7 @@ MODULES = {
     "ingest_text": ("ingest.operations",),
     "memory_stats": ("runtime.operations",),
     "memory_source_admin": ("forgetting.source_operations",),
+    "memory_text_admin": ("ingest.text_operations",),
     "memory_runtime_admin": (
         "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks",
     ),

@@ -1,0 +1,155 @@
+"""`memory_text_admin`: what is stored, text by text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
+
+from ..fields import AskingRequest, Count, Name, TimeInput
+from ..ids import paragraph_key, row_number
+from ..language.times import read_bound
+from ..ops import Operations, ScopedResponse
+from ..store.access import Access, Caller
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
+from ..store.rows import paragraphs as paragraph_rows
+
+if TYPE_CHECKING:
+    from ..host.kernel import SDKMemoryKernel
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+HIGHEST = 2**62
+SPEAKER = 1
+
+
+def _text_id(value: Any) -> Any:
+    row = row_number(value, "p") if isinstance(value, str) else value
+    if not isinstance(row, int) or isinstance(row, bool) or not 0 < row <= HIGHEST:
+        raise ValueError("is no id of a text: expected one such as p12")
+    return row
+
+
+TextId = Annotated[int, BeforeValidator(_text_id), Field(json_schema_extra={"type": ["string", "integer"]})]
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class ListTexts(AskingRequest):
+    """Which texts to list."""
+
+    person_id: Name = Field(
+        "", description="Only what is bound to this person (id, name or alias): said by them, or of them."
+    )
+    source: Name = Field("", description="Only what came from the source of this name.")
+    time_start: TimeInput = Field(None, description="Only what happened, or was stored if it is undated, from then on.")
+    time_end: TimeInput = Field(None, description="Only what happened up to then; included.")
+    before: TextId | None = Field(None, description="Only what was stored before this text: `next` of the page before.")
+    limit: Count = Field(50, ge=1, le=1_000)
+
+
+class GetTexts(AskingRequest):
+    """Which texts to show."""
+
+    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(min_length=1, max_length=1_000)] = Field(
+        validation_alias=AliasChoices("ids", "id"), description="Such as `p12`, as hits give them."
+    )
+
+
+class StoredText(BaseModel):
+    """A text as it is stored; times in epoch seconds."""
+
+    id: str
+    text: str
+    chat_id: str = Field(default="", description="Empty for what every chat may see.")
+    source: str = ""
+    source_type: str = ""
+    kind: str = Field(default="", description="`message`, `summary` or `text`.")
+    speaker: str = Field(default="", description="Name of who said it.")
+    person_ids: list[str] = Field(default_factory=list, description="Persons it is bound to, who said it first.")
+    time: float | None = Field(default=None, description="When it was said or happened; null where it is undated.")
+    recorded_at: float = 0.0
+    expires_at: float | None = None
+    external_id: str = Field(default="", description="The caller's id of the text that it is of.")
+    part: int = Field(default=0, description="Place in that text, which was cut where it was long; from 0.")
+    tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Texts(ScopedResponse):
+    """Texts, the last stored first."""
+
+    items: list[StoredText] = Field(default_factory=list)
+    count: int = 0
+    next: str = Field(default="", description="Give it as `before` for the next page; empty on the last one.")
+
+
+class FoundTexts(ScopedResponse):
+    """The texts asked for, in that order."""
+
+    items: list[StoredText] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list, description="Ids of nothing that may be seen.")
+
+
+@ops.operation("memory_text_admin", "list")
+async def list_texts(kernel: SDKMemoryKernel, request: ListTexts) -> Texts:
+    """Page through what is stored, the last stored first."""
+    now, zone = kernel.surroundings.clock.now(), kernel.zones.of(request.chat_id, request.group_id, request.user_id)
+    since = read_bound("time_start", request.time_start, now, zone)
+    until = read_bound("time_end", request.time_end, now, zone)
+
+    def read(db: Connection) -> Texts:
+        scopes = Access(kernel.store.names, kernel.config).scopes(db, Caller.of(request))
+        persons = None
+        if request.person_id:
+            kernel.indexes.names.catch_up(db)
+            persons = kernel.indexes.names.index.matching(request.person_id, scopes)
+        found = db.run(
+            "texts_everywhere" if scopes is None else "texts_in_scopes",
+            **({} if scopes is None else {"scopes": array(scopes)}),
+            before=HIGHEST if request.before is None else request.before, now=now, source=request.source or None,
+            persons=optional_array(persons), since=since, until=until, limit=request.limit + 1,
+        )  # fmt: skip
+        ids = [row[0] for row in found]
+        page = ids[: request.limit]
+        more = paragraph_key(page[-1]) if len(ids) > len(page) else ""
+        return Texts(items=_items(db, page), count=len(page), next=more)
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_text_admin", "get", "show")
+async def get_texts(kernel: SDKMemoryKernel, request: GetTexts) -> FoundTexts:
+    """Show texts by their ids."""
+    now = kernel.surroundings.clock.now()
+
+    def read(db: Connection) -> FoundTexts:
+        scopes = Access(kernel.store.names, kernel.config).scopes(db, Caller.of(request))
+        ids = list(dict.fromkeys(request.ids))
+        seen = {row[0] for row in db.run("texts_seen", ids=array(ids), scopes=optional_array(scopes), now=now)}
+        missing = [paragraph_key(id_) for id_ in ids if id_ not in seen]
+        return FoundTexts(items=_items(db, [id_ for id_ in ids if id_ in seen]), missing=missing)
+
+    return await kernel.store.read(read)
+
+
+def _items(db: Connection, ids: Sequence[int]) -> list[StoredText]:
+    rows, persons = paragraph_rows.full(db, ids), paragraph_rows.persons(db, ids)
+    expiry = dict[int, float](db.run("texts_expiry", ids=array(ids)).fetchall())
+    return [
+        StoredText(
+            id=paragraph_key(id_), text=row.content, chat_id=row.chat_id, source=row.source, source_type=row.source_type,
+            kind=row.kind, speaker=next((one.name for one in persons.get(id_, ()) if one.role == SPEAKER), ""),
+            person_ids=list(dict.fromkeys(one.person_id for one in persons.get(id_, ()))), time=row.event_start,
+            recorded_at=row.recorded_at, expires_at=expiry.get(id_), external_id=row.external_id, part=row.position,
+            tags=json.loads(row.tags), metadata=json.loads(row.metadata),
+        )
+        for id_ in ids
+        if (row := rows.get(id_)) is not None
+    ]  # fmt: skip

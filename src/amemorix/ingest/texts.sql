@@ -1,0 +1,33 @@
+-- name: texts_in_scopes
+-- ids of what may be seen of these scopes, before an id, the newest first
+select n.id from json_each(:scopes) s join paragraphs n on n.id in (
+    select p.id from paragraphs p
+    where p.scope = s.value and p.id < :before
+      and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+      and (:source is null or p.source in (select o.id from sources o where o.name = :source))
+      and (:persons is null or exists (select 1 from paragraph_persons pp where pp.paragraph = p.id
+                                         and pp.person in (select value from json_each(:persons))))
+      and (:since is null or coalesce(p.event_start, p.recorded_at) >= :since)
+      and (:until is null or coalesce(p.event_start, p.recorded_at) <= :until)
+    order by p.id desc limit :limit)
+order by n.id desc limit :limit;
+
+-- name: texts_everywhere
+select p.id from paragraphs p
+where p.id < :before
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+  and (:source is null or p.source in (select o.id from sources o where o.name = :source))
+  and (:persons is null or exists (select 1 from paragraph_persons pp where pp.paragraph = p.id
+                                     and pp.person in (select value from json_each(:persons))))
+  and (:since is null or coalesce(p.event_start, p.recorded_at) >= :since)
+  and (:until is null or coalesce(p.event_start, p.recorded_at) <= :until)
+order by p.id desc limit :limit;
+
+-- name: texts_seen
+-- those of these ids that may be seen
+select p.id from paragraphs p
+where p.id in (select value from json_each(:ids)) and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
+
+-- name: texts_expiry
+select p.id, p.expires_at from paragraphs p where p.id in (select value from json_each(:ids)) and p.expires_at is not null;
