@@ -10,6 +10,8 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .episodes.service import EpisodeService
+    from .frontends.python.blocking import Client, Memory
+    from .frontends.python.memory import AsyncClient, AsyncMemory
     from .host.kernel import SDKMemoryKernel
     from .host.service import AMemorixHostService
     from .importing.manager import ImportTaskManager
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from .store.metadata_store import MetadataStore
 
 __all__ = [
-    "AMemorixHostService", "AggregateQueryService", "DualPathRetriever", "EpisodeService", "GraphStore",
+    "AsyncClient", "AsyncMemory", "Client", "Memory", "AMemorixHostService", "AggregateQueryService", "DualPathRetriever", "EpisodeService", "GraphStore",
     "ImportTaskManager", "KernelSearchRequest", "MetadataStore", "PersonProfileService", "RelationWriteService",
     "SDKMemoryKernel", "SparseBM25Index", "VectorStore", "MemoryFault", "__version__",
 ]  # fmt: skip
@@ -32,11 +34,15 @@ __all__ = [
 _ON_USE = {
     "AMemorixHostService": "host.service",
     "AggregateQueryService": "search.hits",
+    "AsyncClient": "frontends.python.memory",
+    "AsyncMemory": "frontends.python.memory",
+    "Client": "frontends.python.blocking",
     "DualPathRetriever": "search.dual_path",
     "EpisodeService": "episodes.service",
     "GraphStore": "indexes.graph.store",
     "ImportTaskManager": "importing.manager",
     "KernelSearchRequest": "search.operations",
+    "Memory": "frontends.python.blocking",
     "MetadataStore": "store.metadata_store",
     "PersonProfileService": "profiles.service",
     "RelationWriteService": "ingest.relations",
@@ -53,3 +59,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f".{_ON_USE[name]}", __name__), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,11 +18,12 @@ MemoryFault
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
     "ChatUnavailable", "Conflict", "DirectoryInUse", "Forbidden", "InvalidConfig", "InvalidRequest", "MemoryFault",
-    "ModelUnavailable", "NotFound", "NotReady", "StorageFailure", "TimedOut", "TooLarge", "UnknownComponent",
+    "ModelUnavailable", "NotFound", "NotReady", "StorageFailure", "TimedOut", "TooLarge", "UnknownComponent", "fault_of",
 ]  # fmt: skip
 
 
@@ -117,3 +118,10 @@ class StorageFailure(MemoryFault):
     """The database refused the operation."""
 
     code, status = "storage_failure", 500
+
+
+def fault_of(answer: Mapping[str, Any]) -> MemoryFault:
+    """The error that an answer with `error_code` tells of, as it was raised."""
+    classes = {one.code: one for one in globals().values() if isinstance(one, type) and issubclass(one, MemoryFault)}
+    fault = classes.get(str(answer.get("error_code")), MemoryFault)
+    return fault(str(answer.get("error", "")), **answer.get("details", {}))

@@ -150,12 +150,12 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[\[<>=!~; ]", one)[0].lower().replace("_", "-") for one in requirements}
 
 
-def test_each_module_comes_with_its_extra_alone() -> None:
+def test_each_module_comes_with_its_extra_and_models_with_the_memory() -> None:
     packages = packages_distributions()
     for extra, modules in EXTRAS.items():
         wanted = names(PROJECT["optional-dependencies"][extra])
         assert names([packages[module][0] for module in modules]) == wanted
-        assert not wanted & names(PROJECT["dependencies"])
+        assert wanted & names(PROJECT["dependencies"]) == (set() if extra == "server" else wanted)
 
 
 def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:

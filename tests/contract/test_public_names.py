@@ -17,8 +17,8 @@ NAMES = sorted(
     info.name for info in pkgutil.walk_packages([str(PACKAGE)], "amemorix.") if not info.name.endswith("__main__")
 )
 LISTED = [
-    "AMemorixHostService", "AggregateQueryService", "DualPathRetriever", "EpisodeService", "GraphStore", "ImportTaskManager",
-    "KernelSearchRequest", "MemoryFault", "MetadataStore", "PersonProfileService", "RelationWriteService", "SDKMemoryKernel",
+    "AMemorixHostService", "AggregateQueryService", "AsyncClient", "AsyncMemory", "Client", "DualPathRetriever", "EpisodeService", "GraphStore", "ImportTaskManager",
+    "KernelSearchRequest", "Memory", "MemoryFault", "MetadataStore", "PersonProfileService", "RelationWriteService", "SDKMemoryKernel",
     "SparseBM25Index", "VectorStore", "__version__",
 ]  # fmt: skip
 

@@ -12,14 +12,16 @@ from amemorix.testing import scratch_config
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_ten_lines_find_what_they_stored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("place", [0, 1], ids=["Memory", "AMemorixHostService"])
+def test_the_first_lines_find_what_they_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    code = re.search(r"```python\n(.*?)```", README.read_text("utf-8"), re.S)
-    assert code is not None
-    scratch_config(tmp_path, {"embedding.provider": "none"})
+    code = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.S)[place]
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a_memorix.toml").write_bytes(config.read_bytes())
     monkeypatch.chdir(tmp_path)
 
-    exec(compile(code[1], "README.md", "exec"), {})
+    exec(compile(code, "README.md", "exec"), {})
 
     assert "我对花生过敏" in capsys.readouterr().out

@@ -64,7 +64,7 @@ from ..tuning.evaluation import Evaluator
 from ..tuning.profiles import RetrievalProfileService
 from ..tuning.service import TuningService
 from .environment import Surroundings
-from .shared_parts import Parts, build_parts
+from .shared_parts import Parts, build_parts, model_has_come
 from .vectors import Vectors
 
 __all__ = ["SDKMemoryKernel"]
@@ -184,6 +184,10 @@ class SDKMemoryKernel:
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
+
+    def model_has_come(self) -> bool:
+        """Whether a local model was installed since this kernel was opened without one."""
+        return model_has_come(self.config.embedding, self.surroundings.environ, self.parts)
 
     def _checks(self) -> CheckService:
         store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ

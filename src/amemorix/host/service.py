@@ -322,7 +322,10 @@ class AMemorixHostService:
 
     @_carried_through
     async def reload(self) -> ReloadReport:
-        """Read the file again and apply what changed. Raises InvalidConfig and whatever opening raises; nothing changes then."""
+        """Read the file again and apply what changed; a local model that was installed meanwhile is taken up.
+
+        Raises InvalidConfig and whatever opening raises; nothing changes then.
+        """
         async with self._changing:
             return await self._reported(self._from_file())
 
@@ -416,7 +419,7 @@ class AMemorixHostService:
         """Build the next kernel, then switch; on any failure the running one goes on."""
         old, started = self.kernel, time.monotonic()
         changed = configuration.changes(old.config, config)
-        if not changed:
+        if not changed and not await asyncio.to_thread(old.model_has_come):
             if before_switch:
                 await before_switch(config)
             return ReloadReport(time.time(), ok=True)

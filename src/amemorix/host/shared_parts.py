@@ -6,19 +6,21 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ..config.model import Config
+from ..config.model import Config, Embedding
 from ..indexes.projections import Indexes
+from ..models.cache import cache_dir
+from ..models.local.install import find_installed
 from ..models.registry import make_chat, make_embedder
 from ..ports import ChatModel, Embedder
 from ..store.metadata_store import MetadataStore
 from .environment import Surroundings
 
-__all__ = ["Parts", "Shared", "build_parts"]
+__all__ = ["Parts", "Shared", "build_parts", "model_has_come"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -121,3 +123,10 @@ def build_parts(
             embedder = Shared(key, found, lambda held: held.close() if held else None, notice)
         undo.pop_all()
     return Parts(store, indexes, embedder, chat)
+
+
+def model_has_come(settings: Embedding, environ: Mapping[str, str], parts: Parts) -> bool:
+    """Whether a local model was installed since the memory was opened without one."""
+    if parts.embedder.part is not None or settings.provider != "auto":
+        return False
+    return find_installed(settings.model_name, cache_dir(environ)) is not None

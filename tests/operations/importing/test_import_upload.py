@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
-from amemorix.frontends.cli.memory_client import DaemonMemory, Refused
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
+from amemorix.frontends.transport import DaemonMemory, Refused
 from amemorix.testing import scratch_config
 from conftest import Open
 from entrance import contents, data_of, one_token

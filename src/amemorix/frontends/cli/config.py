@@ -14,7 +14,8 @@ import typer
 from ... import config as configuration
 from ...errors import Forbidden, InvalidConfig, NotFound, NotReady
 from ..daemon import daemon_of
-from .memory_client import DaemonMemory, Refused, answered, client_of
+from ..transport import DaemonMemory, Refused, client_of
+from .memory_client import answered
 from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, remark, say
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")

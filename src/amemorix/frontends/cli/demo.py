@@ -17,8 +17,9 @@ from rich.padding import Padding
 
 from ...host.environment import Surroundings
 from ...host.service import AMemorixHostService
+from ..transport import LocalMemory
 from .memory import hit_table
-from .memory_client import LocalMemory, answered
+from .memory_client import answered
 from .terminal import out, say
 
 
@@ -48,7 +49,7 @@ async def _demonstrate(demo: dict[str, Any], folder: Path, shown: int) -> None:
     assert offset is not None, "the demo's times are aware"
     around = replace(Surroundings.default(), zone=timezone(offset))
     async with AMemorixHostService(folder / "config" / "a_memorix.toml", surroundings=around, watch=False) as host:
-        memory, stored, started = LocalMemory(host), 0, time.perf_counter()
+        memory, stored, started = LocalMemory(host, "cli"), 0, time.perf_counter()
         for session in sessions:
             messages = [
                 {"external_id" if key == "id" else key: value for key, value in one.items()}

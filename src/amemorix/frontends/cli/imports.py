@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import InvalidRequest, StorageFailure
-from .memory_client import DaemonMemory, Memory, answered, opened
+from ..transport import DaemonMemory
+from .memory_client import Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
 FORMATS = (

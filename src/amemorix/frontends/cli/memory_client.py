@@ -7,87 +7,19 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
-
-from ...audit_context import entered_by
-from ...errors import Forbidden, MemoryFault, NotReady
 from ...location import TOKEN_ENV, locate
 from ...store.private_files import UMASK
-from ..daemon import Daemon, daemon_of
-from ..http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
+from ..daemon import daemon_of
+from ..transport import DaemonMemory, LocalMemory, Refused, client_of
 from .terminal import remark
 
-if TYPE_CHECKING:
-    from ...host.service import AMemorixHostService
-
-__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "ask", "client_of", "opened"]
-
-MAX_SECONDS = 600.0
-"""Time given to one call of a daemon."""
-
-
-class DaemonMemory:
-    """A memory behind HTTP."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
-
-    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
-        try:
-            response = await self._client.post(f"{BASE_PATH}/{component_name}", json=args or {})
-            answer: dict[str, Any] = response.json()
-        except (httpx.HTTPError, ValueError) as exc:
-            raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
-        if response.status_code in (401, 403):
-            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
-        return answer
-
-    async def settle(self) -> None:
-        """The daemon makes its vectors in the background."""
-
-    async def stage(self, path: Path) -> dict[str, Any]:
-        """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""
-        try:
-            with path.open("rb") as file:
-                response = await self._client.post(f"{BASE_PATH}{UPLOAD_PATH}", files={"file": (path.name, file)})
-            answer: dict[str, Any] = response.json()
-        except (httpx.HTTPError, ValueError) as exc:
-            raise NotReady(f"The daemon at {self._client.base_url} does not take {path.name}: {exc}.") from exc
-        if not answer.get("success"):
-            raise Refused(str(answer.get("error", "The daemon refused.")))
-        return {key: answer["files"][0][key] for key in ("staged", "name")}
-
-
-class LocalMemory:
-    """A memory that a command opens in its own process."""
-
-    def __init__(self, host: AMemorixHostService) -> None:
-        self._host = host
-
-    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        with entered_by("cli"):
-            return await self._host.invoke(component_name, args)
-
-    async def settle(self) -> None:
-        await self._host.settle()
-
-    async def stage(self, path: Path) -> dict[str, Any]:
-        staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
-        return {"staged": staged.id, "name": staged.name}
-
+__all__ = ["Memory", "answered", "ask", "opened"]
 
 Memory = DaemonMemory | LocalMemory
 """What commands work on: `invoke` answers a component with a dict that has `success`, `settle` waits until what was written has its
 vectors, where this process makes them, and `stage` hands a file over and returns what `create_upload` takes for it."""
-
-
-class Refused(MemoryFault):
-    """The memory answered that it could not."""
-
-    code = "refused"
 
 
 async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -125,16 +57,4 @@ async def opened(config_path: Path) -> AsyncGenerator[Memory, None]:
 
     os.umask(UMASK)
     async with AMemorixHostService(config_path, watch=False) as host:
-        yield LocalMemory(host)
-
-
-def client_of(daemon: Daemon, token_env: str) -> httpx.AsyncClient:
-    """A client that asks a daemon with the token in the environment variable. Raises InvalidConfig for one that cannot be sent."""
-    token = usable_token(os.environ.get(token_env, ""), token_env)
-    return httpx.AsyncClient(
-        base_url=daemon.url,
-        headers={"Authorization": f"Bearer {token}"} if token else {},
-        timeout=MAX_SECONDS,
-        trust_env=False,
-        verify=daemon.url.startswith("https:"),  # reading the certificates costs more than the call
-    )
+        yield LocalMemory(host, "cli")

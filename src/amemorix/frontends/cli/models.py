@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.progress import TaskID
 from rich.text import Text
 
 from ...errors import InvalidRequest, ModelUnavailable
 from ...models.local import catalog
 from ...models.local.install import install, installed, model_folder, verify
-from .terminal import FriendlyGroup, columns, out, progress_bars, say
+from .terminal import FriendlyGroup, columns, out, progress_bars, say, shown_in
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Install and check local embedding models.")
 ModelName = Annotated[str, typer.Argument(metavar="[MODEL]", help="The default model when not given.")]
@@ -30,18 +29,12 @@ def install_(
 ) -> None:
     """Fetch a model once, check it and convert it; no network is needed afterwards."""
     with progress_bars() as bars:
-        shown: dict[str, TaskID] = {}
-
-        def transfer(name: str, done: int, total: int) -> None:
-            if name not in shown:
-                shown[name] = bars.add_task(name, rate="")
-            bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f} of {total / 1e6:.0f} MB")
 
         def tell(text: str) -> None:
             bars.console.print(Text(text, style="dim"), soft_wrap=True)
 
         known = catalog.known_model(model)
-        folder = install(known, _source(origin), progress=tell, transfer=transfer)
+        folder = install(known, _source(origin), progress=tell, transfer=shown_in(bars))
     say(f"{known.name} is ready in {folder}.", "green")
 
 

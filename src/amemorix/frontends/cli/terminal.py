@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +16,12 @@ from typer.core import TyperGroup
 from ...errors import InvalidConfig, MemoryFault
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
     from rich.table import Table
 
 __all__ = [
     "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "out", "print_json", "progress_bars", "remark",
-    "say",
+    "say", "shown_in",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -73,6 +73,18 @@ def progress_bars() -> Progress:
         SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), console=Console(stderr=True), transient=True,
     )  # fmt: skip
+
+
+def shown_in(bars: Progress) -> Callable[[str, int, int], None]:
+    """What shows downloads in bars: it is told a file's name, the bytes that came, and all of them."""
+    shown: dict[str, TaskID] = {}
+
+    def transfer(name: str, done: int, total: int) -> None:
+        if name not in shown:
+            shown[name] = bars.add_task(name, rate="")
+        bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+    return transfer
 
 
 class FriendlyGroup(TyperGroup):

@@ -1,0 +1,220 @@
+"""The calls of `Memory` and `Client`, awaited: arguments in, records out, over whatever answers components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...errors import InvalidRequest, NotFound, fault_of
+from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
+
+__all__ = ["Answering", "AsyncCalls", "Messages", "Moment"]
+
+Messages = Sequence[Mapping[str, Any]]
+"""Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
+Moment = datetime | date | float | str | None
+"""Epoch seconds, a date, ISO 8601, or words such as `yesterday` and `上周三`."""
+
+
+class Answering(Protocol):
+    """A memory in this process, or one behind HTTP."""
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]: ...
+
+    async def settle(self) -> None: ...
+
+
+class AsyncCalls:
+    """A memory: what is said goes in, and comes back when it matters.
+
+    `user` is whom the bot talks with, `chat` the group or channel; without `chat` a user has a private chat of their own.
+    Reading names one of them, or says `everything=True`. Every method raises a `MemoryFault` that names the argument.
+    """
+
+    async def _ready(self) -> Answering:
+        raise NotImplementedError
+
+    async def call(self, component: str, **arguments: Any) -> dict[str, Any]:
+        """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+
+        Raises the error that it answers.
+        """
+        answer = await (await self._ready()).invoke(component, arguments)
+        if not answer.get("success") and answer.get("error_code"):
+            raise fault_of(answer)
+        return answer
+
+    # writing
+
+    async def add(
+        self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
+        id: str = "", metadata: Mapping[str, Any] | None = None, everything: bool = False,
+    ) -> Added:  # fmt: skip
+        """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
+
+        `id` is your own: the same id and text again changes nothing, another text replaces it. `everything=True` stores a
+        note that every chat may see. Durable when it returns.
+        """
+        if bool(text) == bool(messages):
+            raise InvalidRequest("text: give a text or messages.", field="text")
+        if everything and (user or chat or messages):
+            raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
+        given = {"external_id": id or None, "metadata": dict(metadata or {})}
+        if messages or user:
+            where = _scope(user, chat, everything=False)
+            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
+            if messages and (id or metadata or time is not None):
+                raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
+            answer = await self.call("ingest_messages", messages=turns, **where)
+        else:
+            where = {"scope": "global"} if everything else _scope(user, chat, everything=False)
+            answer = await self.call("ingest_text", text=text, timestamp=time, **given, **where)
+        return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
+
+    async def update(self, id: str, text: str) -> Added:
+        """Give a stored text (`p12`) other words; the old ones are kept as an earlier revision. Raises NotFound."""
+        row = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
+        if not row:
+            raise NotFound(f"id: there is no text {id}.", field="id")
+        old = row[0]
+        kept = {"external_id": old["external_id"], "metadata": old["metadata"], "tags": old["tags"], "text": text}
+        if old["kind"] == "message":
+            turn = {
+                **kept,
+                "speaker": old["speaker"],
+                "person_id": next(iter(old["person_ids"]), ""),
+                "time": old["time"],
+            }
+            where = {"chat_id": old["chat_id"], "source": old["source"], "messages": [turn]}
+            answer = await self.call("ingest_messages", **where)
+        else:
+            where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
+            answer = await self.call(
+                "ingest_text", **kept, **where, source=old["source"], source_type=old["source_type"],
+                person_ids=old["person_ids"], timestamp=old["time"],
+            )  # fmt: skip
+        return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
+
+    async def forget(
+        self, *, user: str = "", chat: str = "", id: str | Sequence[str] = (), purge: bool = False
+    ) -> Forgotten:
+        """Delete a person with their private chat and all that is known of them, a chat, or texts by id.
+
+        `user` with `chat`: what that chat holds of them alone. `restore` brings it back, unless `purge=True` erases it for good: from the rows, journals, indexes and backups.
+        """
+        ids = [id] if isinstance(id, str) and id else list(id)
+        if bool(ids) == bool(user or chat):
+            raise InvalidRequest("user: say whom or what to forget: user, chat, or id.", field="user")
+        mode, selector = ("paragraph", ids) if ids else ("person", user) if user else ("chat", chat)
+        if user and not chat:
+            mode, selector = "mixed", {"person_ids": [user], "chat_ids": [f"private:{user}"]}
+        within = {"chat_id": chat} if user and chat else {}
+        answer = await self.call(
+            "memory_delete_admin", action="execute", mode=mode, selector=selector, purge=purge, **within
+        )
+        receipt = answer.get("receipt") or {}
+        return Forgotten(
+            answer["operation_id"], answer["deleted_paragraph_count"], purge, tuple(receipt.get("found", ()))
+        )
+
+    async def restore(self, operation: str) -> int:
+        """Bring back what `forget` has deleted; returns how many texts came back."""
+        answer = await self.call("memory_delete_admin", action="restore", operation_id=operation)
+        return int(answer["counts"].get("paragraph", 0))
+
+    # reading
+
+    async def search(
+        self, query: str = "", *, messages: Messages = (), user: str = "", chat: str = "", limit: int = 5,
+        about: str = "", since: Moment = None, until: Moment = None, min_confidence: float = 0.0, everything: bool = False,
+    ) -> Hits:  # fmt: skip
+        """Find what answers a question, or what matters to the last turns of a chat; `about` somebody alone."""
+        answer = await self.call(
+            "search_memory", query=query, messages=[dict(one) for one in messages], limit=limit, person_id=about,
+            mode="search" if since is None and until is None else "hybrid", time_start=since, time_end=until,
+            min_confidence=min_confidence, **_scope(user, chat, everything=everything),
+        )  # fmt: skip
+        found = [_memo({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
+        return Hits(found, _facts(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
+
+    async def context(
+        self, messages: Messages, *, user: str = "", chat: str = "", budget: int = 800, everything: bool = False
+    ) -> Context:
+        """What the memory knows that matters to the last turns, as text for a prompt of at most `budget` tokens."""
+        where = _scope(user, chat, everything=everything)
+        answer = await self.call("get_context", messages=[dict(one) for one in messages], budget=budget, **where)
+        ids = tuple(line["id"] for line in answer["lines"] if line["id"])
+        return Context(answer["text"], answer["tokens"], ids, answer["truncated"])
+
+    async def profile(self, user: str, *, chat: str = "") -> Profile:
+        """What is known of a person: by a chat as far as it may see it, else of all that is stored."""
+        where = {"chat_id": chat} if chat else {"scope": "all"}
+        answer = await self.call("get_person_profile", person_id=user, **where)
+        told = tuple(item["statement"] for item in answer["items"])
+        return Profile(
+            answer["person_id"], answer["person_name"], answer["summary"], told, answer["known"], answer["stale"]
+        )
+
+    async def facts(self, user: str, *, chat: str = "", limit: int = 50) -> Facts:
+        """What is held true of a person now."""
+        where = {"chat_id": chat} if chat else {"scope": "all"}
+        answer = await self.call(
+            "memory_fact_admin", action="list", person_id=user, limit=limit, status=["active", "conflicted"], **where
+        )
+        return _facts(answer["items"])
+
+    async def get(self, id: str) -> Memo | None:
+        """A stored text by its id (`p12`); None if there is none."""
+        found = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
+        return _memo(found[0]) if found else None
+
+    async def texts(
+        self, *, user: str = "", chat: str = "", limit: int = 50, before: str = "", everything: bool = False
+    ) -> Texts:
+        """What is stored, the last first, page by page."""
+        where = _scope(user, chat, everything=everything)
+        answer = await self.call("memory_text_admin", action="list", limit=limit, before=before or None, **where)
+        return Texts([_memo(item) for item in answer["items"]], answer["next"])
+
+    async def export(self, path: str | Path = "") -> Path:
+        """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
+        return Path((await self.call("memory_runtime_admin", action="export", path=str(path)))["path"])
+
+    async def settle(self) -> None:
+        """Wait until what was written has been read and has its vectors, where this process makes them."""
+        await (await self._ready()).settle()
+
+
+def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
+    if everything and not (user or chat):
+        return {"scope": "all"}
+    if everything:
+        raise InvalidRequest("everything: it names no user and no chat.", field="everything")
+    if not (user or chat):
+        raise InvalidRequest(
+            "user: say for whom (user=), or in which chat (chat=); everything=True means all that is stored.",
+            field="user",
+        )
+    return {key: value for key, value in (("chat_id", chat), ("user_id", user)) if value}
+
+
+def _memo(row: Mapping[str, Any]) -> Memo:
+    return Memo(
+        id=row["id"], text=row["text"], speaker=row["speaker"], time=_when(row["time"]), chat=row["chat_id"],
+        confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
+        metadata=row["metadata"], why=row.get("explain", {}),
+    )  # fmt: skip
+
+
+def _facts(rows: Sequence[Mapping[str, Any]]) -> Facts:
+    return Facts([
+        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], _when(row["valid_from"]),
+             _when(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
+        for row in rows
+    ])  # fmt: skip
+
+
+def _when(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at).astimezone()

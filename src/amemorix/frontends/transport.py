@@ -1,0 +1,93 @@
+"""The two ways to a memory: opened in this process, or asked of a daemon over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from ..audit_context import entered_by
+from ..errors import Forbidden, MemoryFault, NotReady
+from .daemon import Daemon
+from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
+
+if TYPE_CHECKING:
+    from ..host.service import AMemorixHostService
+
+__all__ = ["DaemonMemory", "LocalMemory", "Refused", "client_of"]
+
+MAX_SECONDS = 600.0
+"""Time given to one call of a daemon."""
+
+
+class Refused(MemoryFault):
+    """The memory answered that it could not."""
+
+    code = "refused"
+
+
+class DaemonMemory:
+    """A memory behind HTTP."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
+        try:
+            response = await self._client.post(f"{BASE_PATH}/{component_name}", json=args or {})
+            answer: dict[str, Any] = response.json()
+        except (httpx.HTTPError, ValueError) as exc:
+            raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
+        if response.status_code in (401, 403):
+            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
+        return answer
+
+    async def settle(self) -> None:
+        """The daemon makes its vectors in the background."""
+
+    async def stage(self, path: Path) -> dict[str, Any]:
+        """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""
+        try:
+            with path.open("rb") as file:
+                response = await self._client.post(f"{BASE_PATH}{UPLOAD_PATH}", files={"file": (path.name, file)})
+            answer: dict[str, Any] = response.json()
+        except (httpx.HTTPError, ValueError) as exc:
+            raise NotReady(f"The daemon at {self._client.base_url} does not take {path.name}: {exc}.") from exc
+        if not answer.get("success"):
+            raise Refused(str(answer.get("error", "The daemon refused.")))
+        return {key: answer["files"][0][key] for key in ("staged", "name")}
+
+
+class LocalMemory:
+    """A memory that a command opens in its own process."""
+
+    def __init__(self, host: AMemorixHostService, door: str) -> None:
+        self._host = host
+        self._door = door
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        with entered_by(self._door):
+            return await self._host.invoke(component_name, args)
+
+    async def settle(self) -> None:
+        await self._host.settle()
+
+    async def stage(self, path: Path) -> dict[str, Any]:
+        staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
+        return {"staged": staged.id, "name": staged.name}
+
+
+def client_of(daemon: Daemon, token_env: str) -> httpx.AsyncClient:
+    """A client that asks a daemon with the token in the environment variable. Raises InvalidConfig for one that cannot be sent."""
+    token = usable_token(os.environ.get(token_env, ""), token_env)
+    return httpx.AsyncClient(
+        base_url=daemon.url,
+        headers={"Authorization": f"Bearer {token}"} if token else {},
+        timeout=MAX_SECONDS,
+        trust_env=False,
+        verify=daemon.url.startswith("https:"),  # reading the certificates costs more than the call
+    )

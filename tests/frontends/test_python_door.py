@@ -1,0 +1,197 @@
+"""`Memory` and `Client`: ten lines that store and find, from wherever a program is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import amemorix
+from amemorix import AsyncClient, AsyncMemory, Client, Memory, MemoryFault
+from amemorix.errors import InvalidRequest, NotFound, NotReady
+from amemorix.models.local import catalog
+from amemorix.models.local.install import install
+from amemorix.testing import scratch_config
+from daemon_process import daemon
+from test_models_tiny import published
+
+WORDS_ALONE = {"embedding.provider": "none"}
+
+
+def opened(folder: Path) -> Memory:
+    return Memory(folder, settings=WORDS_ALONE)
+
+
+def test_ten_lines_store_find_and_forget(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory") as memory:
+        added = memory.add("I live in Leeds and have two cats", user="ann", id="m1", metadata={"via": "qq"})
+        assert memory.add("I live in Leeds and have two cats", user="ann", id="m1").ids == ()
+        turns = [{"role": "user", "content": "我对花生过敏"}, {"role": "assistant", "content": "好的，记住了"}]
+        assert len(memory.add(messages=turns, user="ann").ids) == 2
+        memory.add("The club meets on Mondays", chat="club")
+        memory.add("Lights out at ten", everything=True)
+
+        hits = memory.search("where does ann live", user="ann")
+        assert (hits[0].text, hits[0].speaker, hits[0].metadata) == (
+            "I live in Leeds and have two cats",
+            "ann",
+            {"via": "qq"},
+        )
+        assert str(hits).startswith(f"{hits[0].confidence:.2f} {hits[0].time:%Y-%m-%d} ann: I live in Leeds")
+        assert [hit.text for hit in memory.search("when does the club meet", chat="club")] == [
+            "The club meets on Mondays"
+        ]
+        assert "Lights out at ten" in {text.text for text in memory.texts(chat="club")}
+        assert len(memory.texts(everything=True)) == 5
+        memory.settle()
+        assert "花生" in str(memory.context([{"role": "user", "content": "晚上吃什么"}], user="ann"))
+        assert "Leeds" in str(memory.facts("ann")) and "Leeds" in str(memory.profile("ann"))
+
+        memory.update(added.ids[0], "I live in York and have two cats")
+        assert memory.search("where does ann live", user="ann")[0].text.startswith("I live in York")
+        gone = memory.forget(user="ann")
+        assert not memory.search("where does ann live", user="ann")
+        assert memory.restore(gone.operation) and memory.search("where does ann live", user="ann")
+        assert memory.forget(user="ann", purge=True).purged
+        assert memory.get(added.ids[0]) is None
+        assert memory.export().is_file()
+    with opened(tmp_path / "memory") as again:
+        assert [text.text for text in again.texts(everything=True)] == [
+            "Lights out at ten",
+            "The club meets on Mondays",
+        ]
+        assert "<td>Lights out at ten</td>" in again.texts(everything=True)._repr_html_()
+
+
+def test_whose_memory_is_read_has_to_be_said(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for ask in (
+            lambda: memory.search("x"),
+            lambda: memory.context([{"role": "user", "content": "x"}]),
+            lambda: memory.texts(),
+            lambda: memory.add("x"),
+            lambda: memory.forget(),
+        ):
+            with pytest.raises(InvalidRequest, match="user: say"):
+                ask()
+        with pytest.raises(InvalidRequest, match="everything"):
+            memory.search("x", user="ann", everything=True)
+        with pytest.raises(InvalidRequest, match="text: give"):
+            memory.add(user="ann")
+        with pytest.raises(NotFound, match="p77"):
+            memory.update("p77", "x")
+        with pytest.raises(MemoryFault, match="limit"):
+            memory.search("x", user="ann", limit=0)
+
+
+def test_a_user_sees_neither_other_users_nor_chats(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("my umbrella is blue", user="ann")
+        memory.add("my umbrella is red", user="bo")
+        memory.add(messages=[{"speaker": "cy", "text": "my umbrella is green"}], chat="club")
+        assert [hit.text for hit in memory.search("umbrella", user="bo")] == ["my umbrella is red"]
+        assert [hit.text for hit in memory.search("umbrella", chat="club")] == ["my umbrella is green"]
+        assert len(memory.search("umbrella", everything=True)) == 3
+
+
+def test_from_many_threads_and_inside_a_running_loop(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        with ThreadPoolExecutor(8) as threads:
+            ids = [one.ids[0] for one in threads.map(lambda n: memory.add(f"note {n}", chat="c"), range(40))]
+        assert len(set(ids)) == 40
+
+        async def as_in_a_notebook() -> int:
+            return len(memory.texts(chat="c", limit=100))
+
+        assert asyncio.run(as_in_a_notebook()) == 40
+    with pytest.raises(NotReady, match="closed"):
+        memory.texts(chat="c")
+
+
+async def test_awaited_the_same(tmp_path: Path) -> None:
+    async with AsyncMemory(tmp_path, settings=WORDS_ALONE) as memory:
+        await asyncio.gather(*(memory.add(f"note {n}", chat="c") for n in range(10)))
+        assert len(await memory.texts(chat="c")) == 10
+        first = await memory.texts(chat="c", limit=6)
+        assert len(await memory.texts(chat="c", limit=6, before=first.next)) == 4
+        assert repr(memory) == f"AsyncMemory({str(tmp_path)!r})"
+
+
+def test_a_second_process_is_told_what_to_do(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        program = f"from amemorix import Memory; Memory({str(tmp_path)!r})"
+        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert "DirectoryInUse" in told.stderr and f"amemorix serve --config {memory.folder}" in told.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_is_told_what_to_do(tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        import os
+        from amemorix import Memory
+        memory = Memory({str(tmp_path)!r}, settings={WORDS_ALONE!r})
+        if child := os.fork():
+            raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        try:
+            memory.add("x", user="ann")
+        except Exception as exc:
+            os._exit(7 if "fork" in str(exc) else 8)
+        os._exit(9)
+    """)
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7
+
+
+def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {**WORDS_ALONE, "http.token_env": "MEMORY_TOKEN_OF_THE_TEST"})
+    with daemon(config) as running:
+        with Client(running.url) as client:
+            client.add("I live in Leeds", user="ann")
+            assert client.search("where does ann live", user="ann")[0].text == "I live in Leeds"
+            with pytest.raises(InvalidRequest, match="limit"):
+                client.search("x", user="ann", limit=0)
+        with Memory(tmp_path) as memory:
+            assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
+
+        async def awaited() -> int:
+            async with AsyncClient(running.url) as client:
+                return len(await client.texts(everything=True))
+
+        assert asyncio.run(awaited()) == 1
+    with Client(running.url) as late, pytest.raises(NotReady, match="does not answer"):
+        late.texts(user="ann")
+
+
+async def test_a_model_that_comes_later_is_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = published(tmp_path / "published")
+    monkeypatch.setattr(catalog, "DEFAULT_MODEL", model)
+    monkeypatch.setattr(catalog, "MODELS", {model.name: model})
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    async with AsyncMemory(tmp_path / "memory", install_model=False) as memory:
+        await memory.add("aa bb", user="ann")
+        assert not (await memory.call("memory_stats"))["embedding"]["model"]
+        install(model, tmp_path / "published", tmp_path / "cache")
+        await memory.call("memory_runtime_admin", action="reload")
+        await memory.settle()
+        assert (await memory.call("memory_stats"))["embedding"]["model"] == "tiny"
+
+
+def test_without_an_index_to_fetch_the_model_from_words_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "HF_ENDPOINT"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with Memory(tmp_path / "memory") as memory:
+        memory.add("I live in Leeds", user="ann")
+        assert memory.search("where does ann live", user="ann")[0].text == "I live in Leeds"
+
+
+def test_what_the_package_offers_is_seen() -> None:
+    assert {"Memory", "AsyncMemory", "Client", "AsyncClient", "AMemorixHostService"} <= set(dir(amemorix))
