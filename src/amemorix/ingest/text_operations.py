@@ -62,6 +62,34 @@ class GetTexts(AskingRequest):
     )
 
 
+class ListChats(AskingRequest):
+    """Which chats to list."""
+
+    text: str = Field(
+        "", max_length=512, validation_alias=AliasChoices("text", "keyword"), description="Part of the chat's id."
+    )
+    limit: Count = Field(50, ge=1, le=1_000)
+    offset: Count = Field(0, ge=0, le=HIGHEST)
+
+
+class ChatItem(BaseModel):
+    """A chat; times in epoch seconds."""
+
+    chat_id: str
+    group_id: str = ""
+    user_id: str = ""
+    texts: int = Field(description="How many it holds.")
+    first: float = Field(description="When the first was said, or stored if undated.")
+    last: float
+
+
+class Chats(ScopedResponse):
+    """Chats that hold something, the one talked in last first."""
+
+    items: list[ChatItem] = Field(default_factory=list)
+    count: int = 0
+
+
 class StoredText(BaseModel):
     """A text as it is stored; times in epoch seconds."""
 
@@ -135,6 +163,23 @@ async def get_texts(kernel: SDKMemoryKernel, request: GetTexts) -> FoundTexts:
         seen = {row[0] for row in db.run("texts_seen", ids=array(ids), scopes=optional_array(scopes), now=now)}
         missing = [paragraph_key(id_) for id_ in ids if id_ not in seen]
         return FoundTexts(items=_items(db, [id_ for id_ in ids if id_ in seen]), missing=missing)
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_text_admin", "chats")
+async def list_chats(kernel: SDKMemoryKernel, request: ListChats) -> Chats:
+    """List the chats that hold something, the one talked in last first."""
+    now = kernel.surroundings.clock.now()
+
+    def read(db: Connection) -> Chats:
+        scopes = Access(kernel.store.names, kernel.config).scopes(db, Caller.of(request))
+        rows = db.run(
+            "texts_chats", scopes=optional_array(scopes), text=request.text.lower() or None, now=now,
+            limit=request.limit, offset=request.offset,
+        )  # fmt: skip
+        items = [ChatItem(**dict(zip(ChatItem.model_fields, row, strict=True))) for row in rows]
+        return Chats(items=items, count=len(items))
 
     return await kernel.store.read(read)
 

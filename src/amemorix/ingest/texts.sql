@@ -31,3 +31,13 @@ where p.id in (select value from json_each(:ids)) and (:scopes is null or p.scop
 
 -- name: texts_expiry
 select p.id, p.expires_at from paragraphs p where p.id in (select value from json_each(:ids)) and p.expires_at is not null;
+
+-- name: texts_chats
+-- chats that may be seen and hold something, those that were talked in last first
+select c.chat_id, c.group_id, c.user_id, count(*), min(coalesce(p.event_start, p.recorded_at)),
+       max(coalesce(p.event_start, p.recorded_at))
+from chats c join paragraphs p on p.scope = c.id
+where (:scopes is null or c.id in (select value from json_each(:scopes)))
+  and (:text is null or instr(lower(c.chat_id), :text))
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+group by c.id, c.chat_id, c.group_id, c.user_id order by 6 desc, c.id desc limit :limit offset :offset;

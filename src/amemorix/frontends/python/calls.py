@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ...errors import InvalidRequest, NotFound, fault_of
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
-__all__ = ["Answering", "AsyncCalls", "Messages", "Moment"]
+__all__ = ["Answering", "AsyncCalls", "Messages", "Moment", "selected"]
 
 Messages = Sequence[Mapping[str, Any]]
 """Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
@@ -104,15 +104,8 @@ class AsyncCalls:
 
         `user` with `chat`: what that chat holds of them alone. `restore` brings it back, unless `purge=True` erases it for good: from the rows, journals, indexes and backups.
         """
-        ids = [id] if isinstance(id, str) and id else list(id)
-        if bool(ids) == bool(user or chat):
-            raise InvalidRequest("user: say whom or what to forget: user, chat, or id.", field="user")
-        mode, selector = ("paragraph", ids) if ids else ("person", user) if user else ("chat", chat)
-        if user and not chat:
-            mode, selector = "mixed", {"person_ids": [user], "chat_ids": [f"private:{user}"]}
-        within = {"chat_id": chat} if user and chat else {}
         answer = await self.call(
-            "memory_delete_admin", action="execute", mode=mode, selector=selector, purge=purge, **within
+            "memory_delete_admin", action="execute", purge=purge, **selected(user=user, chat=chat, id=id)
         )
         receipt = answer.get("receipt") or {}
         return Forgotten(
@@ -185,6 +178,20 @@ class AsyncCalls:
     async def settle(self) -> None:
         """Wait until what was written has been read and has its vectors, where this process makes them."""
         await (await self._ready()).settle()
+
+
+def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) -> dict[str, Any]:
+    """What `memory_delete_admin` is to take: texts by id, a person, or a chat. Raises InvalidRequest."""
+    ids = [id] if isinstance(id, str) and id else list(id)
+    if bool(ids) == bool(user or chat):
+        raise InvalidRequest("user: say whom or what to forget: user, chat, or id.", field="user")
+    if ids:
+        return {"mode": "paragraph", "selector": ids}
+    if user and chat:
+        return {"mode": "person", "selector": user, "chat_id": chat}
+    if user:
+        return {"mode": "mixed", "selector": {"person_ids": [user], "chat_ids": [f"private:{user}"]}}
+    return {"mode": "chat", "selector": chat}
 
 
 def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:

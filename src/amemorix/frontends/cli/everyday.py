@@ -1,0 +1,179 @@
+"""Commands on people and chats: chats, people, log, show, profile, facts, context, forget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ..python.calls import Answering, AsyncCalls, selected
+from .memory_client import opened
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
+
+T = TypeVar("T")
+Who = Annotated[str, typer.Argument(metavar="WHO", help="Id, name or alias.")]
+Chat = Annotated[str, typer.Option("--chat", help="As far as this chat may see it; without it everything.")]
+Last = Annotated[int, typer.Option("--last", "-n", min=1, max=1_000, help="How many.")]
+EXAMPLES = 5
+"""Texts that are shown before they are forgotten."""
+
+
+class _Calls(AsyncCalls):
+    def __init__(self, memory: Answering) -> None:
+        self._memory = memory
+
+    async def _ready(self) -> Answering:
+        return self._memory
+
+
+def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
+    async def asked() -> T:
+        async with opened(config) as memory:
+            return await ask(_Calls(memory))
+
+    return asyncio.run(asked())
+
+
+def _where(chat: str) -> dict[str, Any]:
+    return {"chat_id": chat} if chat else {"scope": "all"}
+
+
+def chats(
+    text: Annotated[str, typer.Argument(help="Part of a chat's id.")] = "",
+    last: Last = 50,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """List the chats, the one talked in last first."""
+    found = _asked(
+        config, lambda memory: memory.call("memory_text_admin", action="chats", text=text, limit=last, scope="all")
+    )
+    table = columns("chat", "texts", "first", "last", right=("texts",))
+    for one in found["items"]:
+        days = (f"{datetime.fromtimestamp(one[key]):%Y-%m-%d %H:%M}" for key in ("first", "last"))
+        table.add_row(one["chat_id"], str(one["texts"]), *days)
+    out().print(table)
+
+
+def people(
+    text: Annotated[str, typer.Argument(help="Part of an id, a name or an alias.")] = "",
+    last: Last = 50,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """List the people of whom something is known."""
+    ask = {"action": "list", "keyword": text, "limit": min(last, 200)}
+    found = _asked(config, lambda memory: memory.call("memory_profile_admin", **ask))
+    table = columns("person", "name", "also", "what is known")
+    for one in found["items"]:
+        summary = " · ".join(one["summary"].splitlines()[1:])
+        table.add_row(one["person_id"], one["person_name"], ", ".join(one["aliases"]), summary[:100])
+    out().print(table)
+
+
+def log(
+    chat: Annotated[str, typer.Argument(help="The chat.")],
+    last: Last = 50,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Print the last lines of a chat, the newest last."""
+    found = _asked(config, lambda memory: memory.texts(chat=chat, limit=last))
+    for one in reversed(found):
+        at = f"{one.time:%Y-%m-%d %H:%M}  " if one.time else ""
+        say(f"{at}{one.speaker + ': ' if one.speaker else ''}{one.text}  [{one.id}]")
+    if not found:
+        remark(f"The chat {chat!r} holds nothing; `amemorix chats` lists those that do.")
+
+
+def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Show texts with where they are from."""
+    found = _asked(config, lambda memory: memory.call("memory_text_admin", action="get", ids=ids, scope="all"))
+    for one in found["items"]:
+        say(one["text"])
+        for key in (
+            "id",
+            "speaker",
+            "chat_id",
+            "source",
+            "time",
+            "recorded_at",
+            "expires_at",
+            "external_id",
+            "tags",
+            "metadata",
+        ):
+            value = (
+                datetime.fromtimestamp(one[key]).isoformat(" ", "seconds")
+                if one[key] and key in ("time", "recorded_at", "expires_at")
+                else one[key]
+            )
+            if value:
+                say(f"  {key}: {value}", "dim")
+    if found["missing"]:
+        remark(f"There is no {', '.join(found['missing'])}.", "red")
+        raise typer.Exit(1)
+
+
+def profile(who: Who, chat: Chat = "", config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Print what is known of a person."""
+    say(str(_asked(config, lambda memory: memory.profile(who, chat=chat))))
+
+
+def facts(who: Who, chat: Chat = "", last: Last = 50, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Print what is held true of a person, since when, and on which texts it stands."""
+    found = _asked(config, lambda memory: memory.facts(who, chat=chat, limit=last))
+    table = columns("fact", "what", "since", "status", "texts")
+    for one in found:
+        since = f"{one.since:%Y-%m-%d}" if one.since else ""
+        table.add_row(one.id, str(one), since, one.status, " ".join(one.evidence[:3]))
+    out().print(table)
+
+
+def context(
+    text: Annotated[str, typer.Argument(help="What was said last.")],
+    chat: Chat = "",
+    user: Annotated[str, typer.Option(help="Who said it.")] = "",
+    budget: Annotated[int, typer.Option(min=50, max=20_000, help="Most tokens.")] = 800,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Print what the memory would put into a bot's prompt."""
+    turns = [{"role": "user", "content": text, **({"name": user} if user else {})}]
+    everything = not (chat or user)
+    found = _asked(
+        config, lambda memory: memory.context(turns, chat=chat, user=user, budget=budget, everything=everything)
+    )
+    say(found.text)
+    remark(f"{found.tokens} tokens")
+
+
+def forget(
+    what: Annotated[
+        str, typer.Argument(metavar="WHO|CHAT|p12", help="A person, a chat with --chat, or a text by its id.")
+    ] = "",
+    chat: Annotated[
+        str, typer.Option("--chat", help="The chat; beside a person: what that chat holds of them alone.")
+    ] = "",
+    purge: Annotated[bool, typer.Option("--purge", help="Erase it for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Delete a person, a chat or a text, after a look at what goes."""
+    is_text = what[:1] == "p" and what[1:].isdigit()
+    given: dict[str, str] = {"id": what} if is_text else {"user": what, "chat": chat}
+
+    async def forgotten(memory: AsyncCalls) -> None:
+        plan = await memory.call("memory_delete_admin", action="preview", **selected(**given))
+        say(f"{plan['counts'].get('paragraphs', 0)} texts would go:" if plan["items"] else "Nothing would go.")
+        for one in plan["items"][:EXAMPLES]:
+            say(f"  {one['item_key']}  {one['label']}", "dim")
+        if not (yes or typer.confirm("Erase them for good?" if purge else "Delete them?")):
+            raise typer.Exit(1)
+        gone = await memory.forget(**given, purge=purge)
+        back = f"`amemorix call memory_delete_admin restore --operation-id {gone.operation}` brings it back"
+        say(f"{gone.texts} texts {'erased for good' if purge else f'deleted; {back}'}.")
+        for file in gone.left:
+            remark(f"Something was left in {file}.", "red")
+
+    _asked(config, forgotten)
