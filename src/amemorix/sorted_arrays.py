@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["contains", "distinct", "filled", "looked_up"]
+__all__ = ["contains", "distinct", "filled"]
 
 N = TypeVar("N", bound=np.generic)
 
@@ -26,17 +25,6 @@ def contains(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]
     if not len(ascending):
         return np.zeros(len(wanted), np.bool_)
     return ascending[np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)] == wanted
-
-
-def looked_up(values: Mapping[int, float], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The value of each wanted id, 0 for one that has none."""
-    found = np.zeros(len(wanted), np.float32)
-    if values:
-        known = np.array(sorted(values), np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        here = known[at] == wanted
-        found[here] = np.array([values[id_] for id_ in known.tolist()], np.float32)[at[here]]
-    return found
 
 
 def filled(values: NDArray[np.float32], instead: float) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from ..config.model import Weights
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
-from ..sorted_arrays import contains, distinct, filled, looked_up
+from ..sorted_arrays import contains, distinct, filled
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.paragraphs import Visible
@@ -123,7 +123,7 @@ def fuse(
         "dense": _between(cosine, dense),
         "topic": _between(_topic(sparse, dense, cosine, at), dense),
         "reply": _reply(indexes, sparse, dense, at),
-        "graph": looked_up(graph, ids),
+        "graph": np.array([graph.get(id_, 0.0) for id_ in ids.tolist()], np.float32) if graph else nothing,
         "time": _in_time(plan, visible),
         "when": flag[TIME] if wants & TIME else nothing,
         "answer": np.maximum(flag[NAME] if wants & NAME else nothing, flag[NUMBER] if wants & NUMBER else nothing),
