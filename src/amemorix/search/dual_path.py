@@ -47,8 +47,6 @@ class LaneResults:
     """The last change that was there."""
     sparse: SparseScores = field(default_factory=SparseScores.none)
     graph: dict[int, float] = field(default_factory=dict[int, float])
-    others: tuple[Ids, ...] = ()
-    """What the lanes of the graph, of persons and of times put forward."""
     looked_up: Ids = field(default_factory=lambda: NOBODY)
     """Candidates that have been through the gate, ascending."""
     visible: Visible = field(default_factory=lambda: Visible.of([]))
@@ -92,8 +90,8 @@ class DualPathRetriever:
         results.graph = run("graph", lambda: graph_lane(db, indexes.graph, self._names, plan), results.graph)
         person = run("person", lambda: person_lane(db, plan), NOBODY)
         time = run("time", lambda: time_lane(db, plan), NOBODY)
-        results.others = (np.array([*results.graph], np.int64), person, time)
-        found = candidates(results.sparse, no_vectors(), results.others, limit)
+        others = (np.array([*results.graph], np.int64), person, time)
+        found = candidates(results.sparse, no_vectors(), others, limit)
         results.looked_up = _within(found, allow, plan)
         results.visible = indexes.columns.visible(results.looked_up, plan.scopes, plan.now)
         return results
@@ -103,7 +101,7 @@ class DualPathRetriever:
         run, sparse, limit = partial(results.run, db, plan), results.sparse, plan.settings.candidates
         dense = run("dense", lambda: dense_lane(db, indexes, plan, sparse, results.allow), no_vectors())
         related = run("relations", lambda: relation_lane(db, indexes, plan), dict[int, float]())
-        found = candidates(sparse, dense, (*results.others, np.array([*related], np.int64)), limit)
+        found = candidates(SparseScores.none(), dense, (results.looked_up, np.array([*related], np.int64)), limit)
         found = _within(found, results.allow, plan)
         further = found[~contains(results.looked_up, found)]
         visible = results.visible.join(indexes.columns.visible(further, plan.scopes, plan.now))
@@ -115,7 +113,7 @@ class DualPathRetriever:
         results.failed += ["rerank"] * late
         fused = run("linked", lambda: linked(db, indexes, plan, fused), fused)
         if plan.query.only_time or plan.query.ordering != Ordering():
-            fused = in_order(db, indexes, plan, fused, visible)
+            fused = in_order(indexes, plan, fused, visible)
         return with_confidence(fused, visible, plan)
 
 
