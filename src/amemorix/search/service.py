@@ -135,7 +135,8 @@ class SearchService:
         """The answer, and if nothing in it is likely, what the query may have meant.
 
         Words, names and the graph are looked up while the model embeds the query; for a slow one the thread is given
-        back, and the rest is done in another snapshot."""
+        back, and the rest is done in another snapshot.
+        """
         window, as_of = self._times(request)
 
         def begin(db: Connection) -> tuple[RetrievalResult, Meant] | _Begun:
