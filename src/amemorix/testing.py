@@ -17,6 +17,7 @@ from .config import default_toml, patched
 from .errors import ChatUnavailable
 from .host.environment import Surroundings
 from .host.service import AMemorixHostService
+from .indexes.columns import ParagraphColumns
 from .indexes.graph.store import GraphStore
 from .indexes.name_directory import NameDirectory
 from .indexes.sparse.bm25 import SparseBM25Index
@@ -190,6 +191,8 @@ async def stale_indexes(host: AMemorixHostService) -> list[str]:
             match projection.name:
                 case "sparse":
                     fresh = SparseBM25Index()
+                case "columns":
+                    fresh = ParagraphColumns()
                 case "graph":
                     fresh = GraphStore()
                 case "names":

@@ -257,7 +257,7 @@ def test_every_statement_fits_the_schema(database: Database) -> None:
 BIG = {"paragraphs", "embeddings", "changes", "paragraph_persons", "paragraph_entities", "terms", "relation_evidence",
        "relation_embeddings"}  # fmt: skip
 MAY_SCAN = {
-    "stats_counts", "expected_rows", "live_paragraph_count", "term_rows", "vector_rows", "edge_rows", "person_rows",
+    "stats_counts", "expected_rows", "live_paragraph_count", "column_rows", "term_rows", "vector_rows", "edge_rows", "person_rows",
     "generations_all", "integrity", "foreign_keys", "embeddings_pending_count", "sources_list", "highest_paragraph",
     "paragraphs_of_hashes", "names_kept", "names_staying", "terms_missing", "terms_missing_count",
     "paragraphs_as_of", "import_undated_count",

@@ -174,7 +174,7 @@ async def test_indexes_of_another_database_are_not_taken(
     original: Memory, stranger: Memory, copies: Callable[[], Path]
 ) -> None:
     theirs, names = data(stranger[0]) / "indexes", [path.parent.name for path in pointers(original[0])]
-    assert len(names) == 4
+    assert len(names) == 5
     for name in [".", *names]:
         folder = copies()
         shutil.rmtree(data(folder) / "indexes" / name)

@@ -85,7 +85,7 @@ async def test_token_vectors_go_with_their_paragraph_and_their_generation(
 
     def rows() -> list[tuple[int, int]]:
         with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
-            return db.execute("select generation, length(v) % 32 from token_vectors order by 1, 2").fetchall()
+            return db.execute("select generation, length(v) % 32 from paragraph_tokens order by 1, 2").fetchall()
 
     assert rows() == [(1, 0)] * 3
     await tiny_host.update_config({"embedding.keep_generations": 0})

@@ -39,7 +39,7 @@ from .worker import CopyThread, using_files
 
 __all__ = ["Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
 
-VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
+VECTORS = ("embedding_generations", "embeddings", "paragraph_tokens", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
 LEFT_BEHIND = (

@@ -127,7 +127,7 @@ where superseded_by in (select value from json_each(:ids)) and status = 'superse
 select f.id from facts f
 where f.id in (select value from json_each(:ids)) and f.deleted_at is null and f.status <> 'retracted'
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null));
 
 -- name: fact_insert
@@ -193,7 +193,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and f.status in ('active', 'conflicted') and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
@@ -208,7 +208,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and f.status <> 'retracted' and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
@@ -226,7 +226,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and f.valid_from <= :as_of and (f.valid_to is null or f.valid_to > :as_of or f.superseded_at > :as_of)
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.recorded_at <= :as_of
         and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
         and not exists (select 1 from paragraphs n
@@ -243,7 +243,7 @@ where (:persons is null or f.person in (select value from json_each(:persons)))
   and (:text is null or instr(lower(f.value), :text) or instr(f.norm, :text))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and (e.stance = 'support' or f.status = 'retracted')
         and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
@@ -266,7 +266,7 @@ order by e.fact, e.at, e.paragraph;
 -- name: fact_evidence_then
 -- the paragraphs that the memory held at a time
 select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
-from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+from fact_evidence e join facts f on f.id = e.fact cross join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.recorded_at <= :as_of
   and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
   and not exists (select 1 from paragraphs n

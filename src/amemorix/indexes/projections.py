@@ -22,6 +22,7 @@ from ..store.ports import Connection, VectorIndex
 from ..store.queries import array
 from ..store.rows import embeddings as embedding_rows
 from . import snapshot
+from .columns import ColumnRow, ParagraphColumns
 from .graph.store import EdgeRow, GraphStore
 from .name_directory import NameDirectory, PersonRow
 from .sparse.bm25 import SparseBM25Index, TermRow
@@ -207,6 +208,7 @@ class SearchIndexes:
     """What a search asks; the indexes of vectors are None while no embedding model answers."""
 
     sparse: SparseBM25Index
+    columns: ParagraphColumns
     graph: GraphStore
     vectors: VectorIndex | None
     relations: VectorIndex | None
@@ -216,7 +218,7 @@ class SearchIndexes:
 
 
 class Indexes:
-    """Sparse, graph and name projections, and two of vectors for each generation in use: of paragraphs, of relations."""
+    """Sparse, column, graph and name projections, and two of vectors for each generation in use: of paragraphs, of relations."""
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
@@ -225,6 +227,9 @@ class Indexes:
         self._lock = threading.Lock()
         self.sparse = self._projection(
             SparseBM25Index(), Feed(("paragraph",), "term_rows", TermRow), self._home / "sparse"
+        )
+        self.columns = self._projection(
+            ParagraphColumns(), Feed(("paragraph",), "column_rows", ColumnRow), self._home / "columns"
         )
         self.graph = self._projection(GraphStore(), Feed(("relation",), "edge_rows", EdgeRow), self._home / "graph")
         self.names = self._projection(NameDirectory(), Feed(("person",), "person_rows", _person), None)
@@ -237,7 +242,7 @@ class Indexes:
         self._remove_vectors(self._strays(self._store.read_here(embedding_rows.ids)))
 
         def open_each(db: Connection) -> None:
-            for projection in (self.names, self.graph, self.sparse):
+            for projection in (self.names, self.graph, self.columns, self.sparse):
                 rebuilt = projection.open(db) == "rebuilt"
                 if rebuilt and projection.keeps_snapshot and len(projection.index):
                     log.info("the %s index was built from the rows", projection.name)
@@ -284,11 +289,12 @@ class Indexes:
         """The indexes as the connection sees the rows; those of vectors for the generation whose paragraphs are given."""
         relations = next((beside for held, beside in self._vectors.values() if held is vectors), None)
         bounds = change_log.bounds(db)
-        for projection in (self.names, self.sparse, self.graph, vectors, relations):
+        for projection in (self.names, self.sparse, self.columns, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db, bounds)
         return SearchIndexes(
             self.sparse.index,
+            self.columns.index,
             self.graph.index,
             vectors.index if vectors else None,
             relations.index if relations else None,
@@ -297,7 +303,9 @@ class Indexes:
 
     def __iter__(self) -> Iterator[Projection]:
         with self._lock:
-            return iter([self.sparse, self.graph, self.names, *chain.from_iterable(self._vectors.values())])
+            return iter(
+                [self.sparse, self.columns, self.graph, self.names, *chain.from_iterable(self._vectors.values())]
+            )
 
     def follow(self) -> None:
         """Catch up with the change log and merge what has accumulated; on a background thread."""

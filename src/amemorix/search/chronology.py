@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..indexes.projections import SearchIndexes
 from ..language.normalise import query_terms, term_hashes
 from ..language.times import Span
-from ..store.ports import Connection
-from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.paragraphs import Visible
 from .fusion import Fused
 from .language.temporal_order import End, Ordering
@@ -34,20 +32,20 @@ OCCASION = 3600.0
 """Seconds within which events belong together, so that relevance decides between them."""
 
 
-def in_order(db: Connection, indexes: SearchIndexes, plan: SearchPlan, fused: Fused, visible: Visible) -> Fused:
+def in_order(indexes: SearchIndexes, plan: SearchPlan, fused: Fused, visible: Visible) -> Fused:
     """What the query says about the course of events: only some time, before or after another event, its first or last."""
     if plan.query.only_time:
         return fused.take(np.flatnonzero(fused.signals["time"] > 0))
     ordering = plan.query.ordering
     times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
-    stretch = anchor_span(_time_of(db, indexes, plan, ordering.anchor), ordering)
+    stretch = anchor_span(_time_of(indexes, plan, ordering.anchor), ordering)
     if stretch is not None and len(fused.ids):
         fused = anchored(fused, times, stretch, plan.settings.weights.chronology)
         times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
     return ordered(fused, ordering.end, times)
 
 
-def _time_of(db: Connection, indexes: SearchIndexes, plan: SearchPlan, event: str) -> float:
+def _time_of(indexes: SearchIndexes, plan: SearchPlan, event: str) -> float:
     """When the event happened, as the paragraph tells that says it best; NaN if none does or it is undated."""
     hashes = np.unique(term_hashes(query_terms(event)))
     if not len(hashes):
@@ -55,7 +53,7 @@ def _time_of(db: Connection, indexes: SearchIndexes, plan: SearchPlan, event: st
     scores = indexes.sparse.search(hashes, scopes=plan.scopes, hidden=plan.hidden, limit=1)
     if not len(scores.ids) or not scores.paragraph.max() > 0:
         return float("nan")
-    best = paragraph_rows.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
+    best = indexes.columns.visible(scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
     return float(best.event_start[0]) if len(best.ids) else float("nan")
 
 

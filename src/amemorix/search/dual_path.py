@@ -18,15 +18,17 @@ from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
 from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import retention as retention_rows
 from ..store.rows.documents import NameRepository
 from ..store.rows.paragraphs import Visible
+from ..store.rows.retention import Retention
 from .chronology import in_order
 from .confidence import with_confidence
 from .fusion import Fused, candidates, fuse
 from .lanes import Ids, dense_lane, graph_lane, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
 from .language.temporal_order import Ordering
 from .query import SearchPlan
-from .rerank import linked, rerank, token_vectors
+from .rerank import linked, rerank
 
 __all__ = ["DualPathRetriever", "LaneResults"]
 
@@ -45,14 +47,12 @@ class LaneResults:
     """The last change that was there."""
     sparse: SparseScores = field(default_factory=SparseScores.none)
     graph: dict[int, float] = field(default_factory=dict[int, float])
-    others: tuple[Ids, ...] = ()
-    """What the lanes of the graph, of persons and of times put forward."""
     looked_up: Ids = field(default_factory=lambda: NOBODY)
     """Candidates that have been through the gate, ascending."""
     visible: Visible = field(default_factory=lambda: Visible.of([]))
     """Those of them that may be seen."""
-    tokens: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    """Token vectors of the likeliest."""
+    touched: dict[int, Retention] = field(default_factory=dict[int, Retention])
+    """What is left of candidates that use or a hand has touched."""
     failed: list[str] = field(default_factory=list[str])
 
     def run(self, db: Connection, plan: SearchPlan, name: str, lane: Callable[[], T], otherwise: T) -> T:
@@ -90,15 +90,10 @@ class DualPathRetriever:
         results.graph = run("graph", lambda: graph_lane(db, indexes.graph, self._names, plan), results.graph)
         person = run("person", lambda: person_lane(db, plan), NOBODY)
         time = run("time", lambda: time_lane(db, plan), NOBODY)
-        results.others = (np.array([*results.graph], np.int64), person, time)
-        found = candidates(results.sparse, no_vectors(), results.others, limit)
+        others = (np.array([*results.graph], np.int64), person, time)
+        found = candidates(results.sparse, no_vectors(), others, limit)
         results.looked_up = _within(found, allow, plan)
-        results.visible = visible = paragraph_rows.gate(db, results.looked_up, plan.scopes, plan.now)
-        at, window = results.sparse.places(visible.ids), np.append(results.sparse.window, np.float32(0))
-        likeliest = np.argsort(-window[at], kind="stable")[: plan.settings.rerank.depth]
-        results.tokens = run(
-            "rerank", lambda: token_vectors(db, plan, visible.ids[likeliest], results.sparse), results.tokens
-        )
+        results.visible = indexes.columns.visible(results.looked_up, plan.scopes, plan.now)
         return results
 
     def rank(self, db: Connection, indexes: SearchIndexes, plan: SearchPlan, results: LaneResults) -> Fused:
@@ -106,17 +101,19 @@ class DualPathRetriever:
         run, sparse, limit = partial(results.run, db, plan), results.sparse, plan.settings.candidates
         dense = run("dense", lambda: dense_lane(db, indexes, plan, sparse, results.allow), no_vectors())
         related = run("relations", lambda: relation_lane(db, indexes, plan), dict[int, float]())
-        found = candidates(sparse, dense, (*results.others, np.array([*related], np.int64)), limit)
+        found = candidates(SparseScores.none(), dense, (results.looked_up, np.array([*related], np.int64)), limit)
         found = _within(found, results.allow, plan)
         further = found[~contains(results.looked_up, found)]
-        visible = results.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
+        visible = results.visible.join(indexes.columns.visible(further, plan.scopes, plan.now))
+        results.touched = retention_rows.of(db, "paragraph", visible.ids.tolist())
+        visible = visible.touched(results.touched)
         graph = results.graph | {id_: max(score, results.graph.get(id_, 0.0)) for id_, score in related.items()}
-        fused = fuse(db, plan, visible, sparse, dense, graph)
-        fused, late = run("rerank", lambda: rerank(db, plan, fused, sparse, results.tokens), (fused, False))
+        fused = fuse(db, indexes, plan, visible, sparse, dense, graph)
+        fused, late = run("rerank", lambda: rerank(db, plan, fused, sparse), (fused, False))
         results.failed += ["rerank"] * late
-        fused = run("linked", lambda: linked(db, plan, fused), fused)
+        fused = run("linked", lambda: linked(db, indexes, plan, fused), fused)
         if plan.query.only_time or plan.query.ordering != Ordering():
-            fused = in_order(db, indexes, plan, fused, visible)
+            fused = in_order(indexes, plan, fused, visible)
         return with_confidence(fused, visible, plan)
 
 

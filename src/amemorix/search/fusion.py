@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Weights
+from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
 from ..sorted_arrays import contains, distinct, filled
@@ -95,6 +96,7 @@ def candidates(sparse: SparseScores, dense: DenseScores, others: Sequence[Ids], 
 
 def fuse(
     db: Connection,
+    indexes: SearchIndexes,
     plan: SearchPlan,
     visible: Visible,
     sparse: SparseScores,
@@ -120,7 +122,7 @@ def fuse(
         "coverage": coverage,
         "dense": _between(cosine, dense),
         "topic": _between(_topic(sparse, dense, cosine, at), dense),
-        "reply": _reply(db, visible, sparse, dense, at),
+        "reply": _reply(indexes, sparse, dense, at),
         "graph": np.array([graph.get(id_, 0.0) for id_ in ids.tolist()], np.float32) if graph else nothing,
         "time": _in_time(plan, visible),
         "when": flag[TIME] if wants & TIME else nothing,
@@ -186,7 +188,7 @@ def _topic(sparse: SparseScores, dense: DenseScores, own: Floats, at: NDArray[np
     return np.where(at >= 0, best[at], own)
 
 
-def _reply(db: Connection, visible: Visible, sparse: SparseScores, dense: DenseScores, at: NDArray[np.intp]) -> Floats:
+def _reply(indexes: SearchIndexes, sparse: SparseScores, dense: DenseScores, at: NDArray[np.intp]) -> Floats:
     """How well the paragraph before matches the query, if it is a question: then this one answers it."""
     out = np.zeros(len(at), np.float32)
     if not len(sparse.ids):
@@ -194,10 +196,8 @@ def _reply(db: Connection, visible: Visible, sparse: SparseScores, dense: DenseS
     before = np.where(at >= 0, sparse.previous[at], -1)
     has = np.flatnonzero(before >= 0)
     earlier = sparse.ids[before[has]]
-    known = visible.ids[(visible.flags & QUESTION) > 0]
-    unknown = earlier[~contains(visible.ids, earlier)]
-    more = paragraph_rows.questions(db, unknown) if len(unknown) else ()
-    asked = distinct(np.concatenate([known, np.fromiter(more, np.int64, len(more))]))
+    known, flags = indexes.columns.flags(earlier)
+    asked = known[(flags & QUESTION) > 0]
     match = _between(dense.of(earlier), dense) if len(dense.ids) else _scaled(sparse.paragraph)[before[has]]
     out[has] = np.where(contains(asked, earlier), match, 0)
     return out

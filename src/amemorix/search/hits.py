@@ -53,14 +53,22 @@ def summary(hits: Sequence[Hit]) -> str:
     return "\n".join(lines)
 
 
-def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
-    """The first `limit` paragraphs of a ranking, each with what put it where it is: every lane's rank and score, and what
-    every signal added."""
+def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan, touched: Mapping[int, Retention]) -> list[Hit]:
+    """The first `limit` paragraphs of a ranking that may be seen, each with what put it where it is: every lane's rank and
+    score, and what every signal added."""
+    while True:
+        first = fused.ids[: plan.limit]
+        rows = paragraph_rows.shown(db, first.tolist(), plan.scopes, plan.now)
+        if len(rows) == len(first):
+            break
+        fused = fused.take(np.flatnonzero(~np.isin(fused.ids, [id_ for id_ in first.tolist() if id_ not in rows])))
     signals = fused.signals
     lanes = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
     shown = slice(plan.limit)
     found: dict[str, list[tuple[float, int]]] = {}
     for name, score in lanes.items():
+        if not (score[shown] > 0).any():
+            continue
         no_better = np.searchsorted(np.sort(filled(score, -2.0)), score[shown], side="right")
         found[name] = list(zip(score[shown].tolist(), (1 + len(score) - no_better).tolist(), strict=True))
     added = (fused.values[shown] * fused.weights).tolist()
@@ -81,7 +89,7 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
                 "persons": list(plan.query.names),
             },
         )
-    return paragraph_hits(db, paragraph_rows.full(db, reasons), reasons, plan)
+    return paragraph_hits(db, rows, reasons, plan, touched)
 
 
 def hits_in_time(db: Connection, ids: Sequence[int], plan: SearchPlan) -> list[Hit]:
@@ -90,8 +98,14 @@ def hits_in_time(db: Connection, ids: Sequence[int], plan: SearchPlan) -> list[H
     return paragraph_hits(db, paragraph_rows.full(db, ids), reasons, plan)
 
 
-def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Reasons, plan: SearchPlan) -> list[Hit]:
-    """The rows in the order of the reasons."""
+def paragraph_hits(
+    db: Connection,
+    rows: Mapping[int, ParagraphRow],
+    reasons: Reasons,
+    plan: SearchPlan,
+    touched: Mapping[int, Retention] | None = None,
+) -> list[Hit]:
+    """The rows in the order of the reasons; `touched` is what is known already of what is left of them."""
     ids, query, then = list(reasons), plan.query, plan.now if plan.as_of is None else plan.as_of
     persons = paragraph_rows.persons(db, ids)
     entities = paragraph_rows.entity_norms(db, ids) if query.text else {}
@@ -102,7 +116,8 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
     of_hits = {relation for found in relations.values() for relation in found}
     ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
     over = {relation: at for relation, at in ended.items() if at <= then}
-    touched = retention_rows.of(db, "paragraph", ids)
+    touched = retention_rows.of(db, "paragraph", ids) if touched is None else touched
+    asked = normalise_name(query.text)
     hits: list[Hit] = []
     for id_, (score, explain) in reasons.items():
         if id_ not in rows:
@@ -115,7 +130,6 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
                 explain["relations"] = _sentences(found.values(), names)
                 past = {said: over[key] for key in found if key in over for said in _sentences([found[key]], names)}
                 explain |= {"ended_relations": past} if past else {}
-            asked = normalise_name(query.text)
             matched = [names[e] for e, norm in entities.get(id_, ()) if norm in asked and e in names]
             explain["matched_entities"] = list(dict.fromkeys(matched))
             if query.terms:
@@ -137,9 +151,9 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
                 source=row.source,
                 speaker=next((p.name for p in those if p.role == SPEAKER), ""),
                 person_ids=[p.person_id for p in those],
-                tags=json.loads(row.tags),
+                tags=json.loads(row.tags) if row.tags != "[]" else [],
                 time=hit_time(row.event_start, row.event_end, row.recorded_at, plan),
-                metadata=json.loads(row.metadata),
+                metadata=json.loads(row.metadata) if row.metadata != "{}" else {},
                 explain=explain,
             )
         )

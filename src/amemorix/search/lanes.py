@@ -206,6 +206,8 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
         nodes, ranks = graph.pagerank(start, limit=SPREAD)
         weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
     kept = seeds if weight is start else paragraph_rows.rarely_linked(db, weight, HUB)
+    if not told and named.issuperset(kept):  # of nothing that may be trusted
+        return {}
     evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
 from ..indexes.vectors.codec import SMALL_PRODUCT
 from ..ports import CODE_SCALE, Encoded
-from ..sorted_arrays import distinct
+from ..sorted_arrays import contains, distinct
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
@@ -20,7 +20,7 @@ from .fusion import Fused, weighted
 from .lanes import HUB, RELATIONS, Floats, Ids, ended
 from .query import SearchPlan
 
-__all__ = ["best_matches", "linked", "rerank", "token_vectors"]
+__all__ = ["best_matches", "linked", "rerank"]
 
 BEFORE, AFTER = 0.8, 0.7
 """What a match in the paragraph before or after counts, of one in the paragraph itself."""
@@ -44,21 +44,11 @@ BEYOND = 0.5
 """What an entity counts for that is only related to one of a first hit."""
 
 
-def token_vectors(db: Connection, plan: SearchPlan, head: Ids, sparse: SparseScores) -> dict[int, bytes]:
-    """What `rerank` will want of these paragraphs, read while the query is still being embedded; empty for one without."""
-    if not plan.settings.rerank.enabled or not plan.generation or not len(head):
-        return {}
-    ids = _with_neighbours(head, sparse)[0].tolist()
-    return dict.fromkeys(ids, b"") | embedding_rows.tokens(db, plan.generation, ids)
-
-
-def rerank(
-    db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, tokens: Mapping[int, bytes]
-) -> tuple[Fused, bool]:
+def rerank(db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores) -> tuple[Fused, bool]:
     """The ranking with its first `rerank.depth` candidates in their new order, and whether the time ran out before.
 
     They are ordered by what the words of the query find in them; a word may find its partner in the paragraph before or
-    after. The rest keeps its order below them. `tokens` are token vectors that have been read already.
+    after. The rest keeps its order below them.
     """
     settings, query = plan.settings.rerank, plan.encoded
     if not settings.enabled or not len(fused.ids) or query is None or not query.tokens.size:
@@ -68,7 +58,7 @@ def rerank(
     done: list[dict[str, Floats]] = []
     while STRIDE * len(done) < len(head) and (not done or time.perf_counter() < until):
         part = head[STRIDE * len(done) :][:STRIDE]
-        done.append(_by_tokens(db, plan.generation, tokens, query, part, sparse))
+        done.append(_by_tokens(db, plan.generation, query, part, sparse))
     values = {name: np.concatenate([part[name] for part in done]) for name in done[0]}
     return _reordered(fused, plan, values), STRIDE * len(done) < len(head)
 
@@ -93,14 +83,12 @@ def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes
     return np.clip(matches, 0.0, 1.0)
 
 
-def _by_tokens(
-    db: Connection, generation: int, tokens: Mapping[int, bytes], query: Encoded, head: Ids, sparse: SparseScores
-) -> dict[str, Floats]:
+def _by_tokens(db: Connection, generation: int, query: Encoded, head: Ids, sparse: SparseScores) -> dict[str, Floats]:
     """How well the query's words are met by each paragraph, alone and with its neighbours."""
     ids, before, after = _with_neighbours(head, sparse)
-    further = [id_ for id_ in ids.tolist() if id_ not in tokens]
-    held = {**tokens, **embedding_rows.tokens(db, generation, further)} if further else tokens
-    matches = best_matches(query, ids.tolist(), held)
+    wanted = ids.tolist()
+    held = embedding_rows.tokens(db, generation, wanted)
+    matches = best_matches(query, wanted, held)
     matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
 
     def of(which: Ids) -> Floats:
@@ -171,7 +159,7 @@ def _stretched(values: Floats, instead: Floats) -> Floats:
     return np.where(np.isnan(values), instead, (values - low) / max(high - low, LEAST_RANGE)).astype(np.float32)
 
 
-def linked(db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
+def linked(db: Connection, indexes: SearchIndexes, plan: SearchPlan, fused: Fused) -> Fused:
     """The ranking with `weights.linked` times the signal `linked` added to the score, at most to 1.
 
     It is what a paragraph shares with the first hits: entities that few paragraphs speak of, or others related to them.
@@ -192,15 +180,23 @@ def linked(db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
         for known, new in ((one, other), (other, one)):
             if known in met and new not in met:
                 further[new] = max(further.get(new, 0.0), BEYOND * met[known])
-    bridges = met | {entity: further[entity] for entity in paragraph_rows.rarely_linked(db, further, HUB)}
-    if not bridges:
+    bridges = met | further
+    links = paragraph_rows.links(db, bridges, HUB)
+    if not links:
         return fused
-    evidence = paragraph_rows.evidence(db, bridges, plan.scopes, plan.now, LINKS)
-    links = Counter(entity for entity, _, _ in evidence)
-    bonus: dict[int, float] = {}
-    for entity, paragraph, _ in evidence:
-        if links[entity] <= MOST_LINKS:
-            bonus[paragraph] = bonus.get(paragraph, 0.0) + bridges[entity] / (1 + links[entity] / COMMON_LINKS)
-    signal = np.array([min(1.0, bonus.get(id_, 0.0)) for id_ in fused.ids.tolist()], np.float32)
+    entity = np.repeat(np.arange(len(links)), [len(paragraphs) for paragraphs in links.values()])
+    paragraph = np.concatenate([*links.values()])
+    seen = contains(indexes.columns.visible(distinct(paragraph.copy()), plan.scopes, plan.now).ids, paragraph)
+    entity, paragraph = entity[seen], paragraph[seen]
+    if len(paragraph) > LINKS:
+        newest = np.argsort(-paragraph, kind="stable")[:LINKS]
+        entity, paragraph = entity[newest], paragraph[newest]
+    count = np.bincount(entity, minlength=len(links))
+    tells = np.array([bridges[one] for one in links]) / (1 + count / COMMON_LINKS) * (count <= MOST_LINKS)
+    order = np.argsort(fused.ids)
+    place = order[np.minimum(np.searchsorted(fused.ids, paragraph, sorter=order), len(order) - 1)]
+    here = fused.ids[place] == paragraph
+    bonus = np.bincount(place[here], weights=tells[entity[here]], minlength=len(fused.ids))
+    signal = np.minimum(bonus, 1.0).astype(np.float32)
     signal[:FIRST] = 0
     return fused.boosted("linked", weight, signal) if signal.any() else fused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
-from ..indexes.projections import Indexes
+from ..indexes.projections import Indexes, SearchIndexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
 from ..language.times import Span, read_bound, read_instant
@@ -37,13 +37,27 @@ from .spelling import Spelling
 
 __all__ = ["SearchService"]
 
+Meant = dict[str, str]
+"""What the query says -> what it may have meant."""
 log = logging.getLogger(__name__)
 LONG_AGO, FAR_OFF = -1e12, 4e11
 """Bounds of a window that is open at one end, in epoch seconds: beyond any date that can be written."""
 SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
+PATIENCE = 0.05
+"""Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A search whose query is still being embedded."""
+
+    plan: SearchPlan
+    answer: RetrievalResult
+    query: QueryEmbedding
+    found: LaneResults
 
 
 class SearchService:
@@ -94,72 +108,86 @@ class SearchService:
         return answer
 
     async def _best(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
-        answer = await self._search(request, source)
-        if (answer.hits and not answer.weak) or answer.filtered or request.mode not in ("search", "hybrid"):
-            return answer
-        meant = await self._store.read(lambda db: self._meant(db, request))
+        answer, meant = await self._search(request, source)
         if not meant:
             return answer
         query = fold(request.query)
         for said in sorted(meant, key=len, reverse=True):
             query = query.replace(said, meant[said])
-        again = await self._search(request.model_copy(update={"query": query}), source)
+        again, _ = await self._search(request.model_copy(update={"query": query}), source, mend=False)
         if _likeliest(again.hits) <= _likeliest(answer.hits):
             return answer
         again.corrected = meant
         return again
 
-    def _meant(self, db: Connection, request: KernelSearchRequest) -> dict[str, str]:
-        """Words of the query that the newest texts hold in another spelling."""
-        scopes, now = self._access.scopes(db, Caller.of(request)), self._clock.now()
-        names = self._indexes.names.index.names_in(scopes)
-        return Spelling(paragraph_rows.newest_texts(db, scopes, now, SPELT_BY), names).corrections(request.query)
+    def _meant(self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, indexes: SearchIndexes) -> Meant:
+        """Words of the query that the newest texts hold in another spelling; none where each of its terms is held as it
+        stands, by whatever text, and none is a short form."""
+        frequency, _ = indexes.sparse.document_frequency(plan.query.hashes, plan.scopes)
+        if len(frequency) and frequency.all() and "'" not in fold(request.query):
+            return {}
+        texts = paragraph_rows.newest_texts(db, plan.scopes, plan.now, SPELT_BY)
+        return Spelling(texts, self._indexes.names.index.names_in(plan.scopes)).corrections(request.query)
 
-    async def _search(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
-        """Words, names and the graph are looked up while the model embeds the query."""
+    async def _search(
+        self, request: KernelSearchRequest, source: str, *, mend: bool = True
+    ) -> tuple[RetrievalResult, Meant]:
+        """The answer, and if nothing in it is likely, what the query may have meant.
+
+        Words, names and the graph are looked up while the model embeds the query; for a slow one the thread is given
+        back, and the rest is done in another snapshot.
+        """
         window, as_of = self._times(request)
 
-        def begin(db: Connection) -> RetrievalResult | tuple[SearchPlan, RetrievalResult, QueryEmbedding, LaneResults]:
+        def begin(db: Connection) -> tuple[RetrievalResult, Meant] | _Begun:
             if not self._access.serves(db, Caller.of(request)):
-                return RetrievalResult(mode=request.mode, filtered=True)
+                return RetrievalResult(mode=request.mode, filtered=True), {}
             indexes = self._indexes.caught_up(db)
             plan = self._plan(db, request, source, window, as_of)
             answer = RetrievalResult(mode=request.mode)
             self._add_facts(db, request, plan, answer)
             if not plan.query.text:
-                return _answered(answer, _newest(db, plan), plan)
+                return _answered(answer, _newest(db, plan), plan), {}
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
-            return plan, answer, query, self._retriever.lexical(db, indexes, plan)
+            begun = _Begun(plan, answer, query, self._retriever.lexical(db, indexes, plan))
+            return finish(db, begun) if self._dense.finish_soon(query, PATIENCE) else begun
+
+        def finish(db: Connection, begun: _Begun) -> tuple[RetrievalResult, Meant]:
+            indexes = self._indexes.caught_up(db, begun.query.vectors)
+            answer = self._finished(db, request, begun, indexes)
+            unsure = mend and request.mode in ("search", "hybrid") and (answer.weak or not answer.hits)
+            return answer, self._meant(db, request, begun.plan, indexes) if unsure else {}
 
         with self._right_of_way.taken():
             begun = await self._store.read(carried(begin))
-            if isinstance(begun, RetrievalResult):
+            if isinstance(begun, tuple):
                 return begun
-            plan, answer, query, results = begun
             with span("amemorix lane dense"):
-                await self._dense.finish(query, self._config.embedding.query_timeout_seconds)
-            plan = replace(plan, encoded=query.encoded, generation=query.generation)
+                await self._dense.finish(begun.query, self._config.embedding.query_timeout_seconds)
+            return await self._store.read(carried(lambda db: finish(db, begun)))
 
-            def finish(db: Connection) -> RetrievalResult:
-                indexes = self._indexes.caught_up(db, query.vectors)
-                found = self._retriever.lexical(db, indexes, plan) if results.outdated(db, indexes) else results
-                whole = query.vectors is None or embedding_rows.is_whole(db, query.generation)
-                if query.failed or not whole:
-                    found.failed.insert(0, "dense")
-                fused = self._retriever.rank(db, indexes, plan, found)
-                answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
-                if request.mode == "episode":
-                    return _answered(answer, episode_hits(db, fused, plan, found.allow), plan)
-                hits = ranked_hits(db, fused, plan)
-                if request.mode != "aggregate":
-                    return _answered(answer, with_replaced(db, hits, plan), plan)
-                branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
-                if plan.window is not None and hits:
-                    branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
-                return _answered(answer, self._aggregate.merge(branches, plan.limit), plan)
-
-            return await self._store.read(carried(finish))
+    def _finished(
+        self, db: Connection, request: KernelSearchRequest, begun: _Begun, indexes: SearchIndexes
+    ) -> RetrievalResult:
+        answer, query, found = begun.answer, begun.query, begun.found
+        plan = replace(begun.plan, encoded=query.encoded, generation=query.generation)
+        if found.outdated(db, indexes):
+            found = self._retriever.lexical(db, indexes, plan)
+        whole = query.vectors is None or embedding_rows.is_whole(db, query.generation)
+        if query.failed or not whole:
+            found.failed.insert(0, "dense")
+        fused = self._retriever.rank(db, indexes, plan, found)
+        answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
+        if request.mode == "episode":
+            return _answered(answer, episode_hits(db, fused, plan, found.allow), plan)
+        hits = ranked_hits(db, fused, plan, found.touched)
+        if request.mode != "aggregate":
+            return _answered(answer, with_replaced(db, hits, plan), plan)
+        branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
+        if plan.window is not None and hits:
+            branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
+        return _answered(answer, self._aggregate.merge(branches, plan.limit), plan)
 
     def _times(self, request: KernelSearchRequest) -> tuple[Span | None, float | None]:
         """(window, as_of), once everything that can be refused has been checked."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, reduce
 from operator import or_
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,17 +52,17 @@ class Spelling:
         return self._text.translate(_sounds())
 
     @cached_property
-    def _words(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.uint32]]:
-        """Where the words of Latin letters begin and end in the text, and for each character a bit that says which letter
-        it is."""
+    def _words(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.unsignedinteger[Any]]]:
+        """Where the words of Latin letters begin and end in the text, and its characters."""
         narrow = self._text.isascii()
         codes = np.frombuffer(self._text.encode("ascii" if narrow else "utf-32-le"), "u1" if narrow else "<u4")
         letter = np.zeros(len(codes) + 2, np.bool_)
         letter[1:-1] = codes - codes.dtype.type(ord("a")) < 26
-        bits = _LETTER_BITS[np.minimum(codes, 127)]
-        letter[1:-1] |= letter[:-2] & letter[2:] & ((codes == ord("'")) | (codes == ord("’")))
+        for mark in "'’":
+            if mark in self._text:
+                letter[1:-1] |= letter[:-2] & letter[2:] & (codes == ord(mark))
         edges = np.flatnonzero(letter[1:] != letter[:-1])
-        return edges[::2], edges[1::2], bits
+        return edges[::2], edges[1::2], codes
 
     def corrections(self, query: str) -> dict[str, str]:
         """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
@@ -162,14 +163,16 @@ class Spelling:
 
         if len(word) < SHORTEST:
             return ""
-        slips, (starts, ends, letters) = 2 if len(word) > 7 else 1, self._words
+        slips, (starts, ends, codes) = 2 if len(word) > 7 else 1, self._words
         sizes = ends - starts
         like = np.flatnonzero((np.abs(sizes - len(word)) <= slips) & (sizes >= SHORTEST))
         if not len(like):
             return ""
         # A slip changes the length by one at most, and exchanges one letter for one other.
-        starts, ends = starts[like], ends[like]
-        held = np.bitwise_or.reduceat(letters, np.column_stack([starts, ends - 1]).ravel())[::2] | letters[ends - 1]
+        starts, ends, sizes = starts[like], ends[like], sizes[like]
+        first = np.cumsum(sizes) - sizes
+        letters = codes[np.arange(sizes.sum()) + np.repeat(starts - first, sizes)]
+        held = np.bitwise_or.reduceat(_LETTER_BITS[np.minimum(letters, 127)], first)
         mine = reduce(or_, _LETTER_BITS[[ord(char) for char in word if char.isascii()]])
         near = np.bitwise_count(held ^ mine) <= 2 * slips
         known = dict.fromkeys(self._text[a:b] for a, b in zip(starts[near].tolist(), ends[near].tolist(), strict=True))

@@ -65,7 +65,8 @@ def _read(folders: tuple[str, ...]) -> dict[str, tuple[str, str]]:
 
 def array(values: Iterable[int | str]) -> str:
     """A list as the one parameter that `json_each` reads."""
-    return json.dumps(list(values))
+    listed = list(values)
+    return str(listed) if listed and type(listed[0]) is int else json.dumps(listed)
 
 
 def optional_array(values: Iterable[int | str] | None) -> str | None:

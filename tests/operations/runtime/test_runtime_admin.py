@@ -36,7 +36,8 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
                 "episodes": 1, "sources": 1, "external_refs": 1}  # fmt: skip
     assert {name: result[name] for name in expected} == expected
     assert set(result["lag"]) == {
-        "sparse", "graph", "names", "vectors", "relations", "episodes", "extraction", "namings", "facts", "profiles"
+        "sparse", "columns", "graph", "names", "vectors", "relations", "episodes", "extraction", "namings", "facts",
+        "profiles",
     }  # fmt: skip
     assert set(result["lag"].values()) == {0}
     assert result["embedding"]["state"] == "idle"
@@ -75,7 +76,7 @@ async def test_save_writes_snapshots_that_are_loaded(opened: Open, tmp_path: Pat
         first = await admin(host, "save")
         again = await admin(host, "save")
 
-        assert set(first["indexes"]) == {"sparse", "graph", "vectors", "relations"}
+        assert set(first["indexes"]) == {"sparse", "columns", "graph", "vectors", "relations"}
         assert again["indexes"] == []
         assert Path(first["data_dir"]) == tmp_path / "data" / "a-memorix"
         assert list((tmp_path / "data" / "a-memorix" / "indexes").iterdir())

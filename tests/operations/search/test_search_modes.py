@@ -11,7 +11,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
-from entrance import contents, found, hits, refused, said, told
+from entrance import change, contents, found, hits, refused, said, told
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 WINDOW = {"time_start": "2023-05-01", "time_end": "2023-05-31"}
@@ -364,15 +364,15 @@ async def test_settings_of_retrieval_apply_to_the_next_search(opened: Open) -> N
     await three_days(host)
     await host.settle(120)
     first = await hits(host, "walrus harbour", chat_id="c")
-    for change in (
+    for settings in (
         {"retrieval.sparse.backend": "fts5"},
         {"embedding.quantization_type": "float32"},
         {"embedding.quantization_type": "float16"},
         {"embedding.batch_size": 7},
     ):
-        await host.update_config(change)
+        await host.update_config(settings)
         answer = await hits(host, "walrus harbour", chat_id="c")
-        assert [hit["id"] for hit in answer] == [hit["id"] for hit in first], change
+        assert [hit["id"] for hit in answer] == [hit["id"] for hit in first], settings
     await host.update_config(dict.fromkeys(("retrieval.sparse", "embedding.quantization_type", "embedding.batch_size")))
     assert await hits(host, "walrus harbour", chat_id="c") == first
 
@@ -409,3 +409,18 @@ async def test_an_edited_turn_stays_in_its_sitting(host: AMemorixHostService) ->
 
     assert scores["m2"]["window"] > 0
     assert scores["m2"]["session"] > 0
+
+
+@pytest.mark.parametrize(
+    "gone", ["deleted_at = 1", "superseded_at = 1", "expires_at = 1", "scope = (select max(id) + 9 from chats)"]
+)
+async def test_the_row_decides_whatever_the_indexes_hold(opened: Open, gone: str) -> None:
+    host = await opened()
+    for number in range(6):
+        await said(host, "c", ("Ada", f"The walrus dived {number} times."))
+    first, *others = await contents(host, "walrus dived", chat_id="c", limit=6)
+
+    change(host, f"update paragraphs set {gone} where content = '{first}'")
+    change(host, "delete from changes where seq = (select max(seq) from changes)")
+
+    assert await contents(host, "walrus dived", chat_id="c", limit=3) == others[:3]

@@ -119,9 +119,9 @@ class SparseBM25Index:
         view = View(self._parts, scopes, hidden)
         return view.search(terms, allow=allow, limit=limit, scan_limit=self._scan_limit)
 
-    def document_frequency(self, terms: NDArray[np.uint32]) -> tuple[Ints, int]:
-        """In how many documents each term occurs, and how many documents there are."""
-        view = View(self._parts, None)
+    def document_frequency(self, terms: NDArray[np.uint32], scopes: Sequence[int] | None = None) -> tuple[Ints, int]:
+        """In how many documents of these scopes (None: of all) each term occurs, and how many documents there are."""
+        view = View(self._parts, scopes)
         return view.frequencies(terms), view.documents
 
     def dump(self) -> dict[int, tuple[int, int, int, bytes]]:

@@ -91,6 +91,7 @@ class VectorCodec:
         self._order = frozen.permutation(dimension)
         self._signs = 1.0 - 2.0 * frozen.randint(0, 2, dimension)
         self._hadamard = _hadamard(math.gcd(dimension, 64))
+        self._last: tuple[Scores | None, VectorQuery | None] = None, None
 
     def encode(self, rows: Sequence[VectorRow]) -> NDArray[Any]:
         """Codes, shape (len(rows), dimension). ValueError for another dimension, or a component that is not finite."""
@@ -110,7 +111,13 @@ class VectorCodec:
         return self._packed(codes > 0)
 
     def query(self, vector: Scores) -> VectorQuery:
-        """Prepare a query of any length; ValueError for another dimension, or a component that is not finite."""
+        """Prepare a query of any length; ValueError for another dimension, or a component that is not finite.
+
+        The last one is remembered: a search asks several times. The array must not change.
+        """
+        known, prepared = self._last
+        if vector is known and prepared is not None:
+            return prepared
         plain = np.asarray(vector, np.float64)
         if plain.shape != (self.dimension,) or not np.isfinite(plain).all():
             raise ValueError(f"a query is {self.dimension} finite numbers, not an array of shape {plain.shape}")
@@ -118,11 +125,17 @@ class VectorCodec:
         weights = mixed[0] * (self._unit / self.scale)
         if self.dtype == np.int8:
             weights = np.rint(weights)
-        return VectorQuery(weights.astype(np.float32), np.float32(self._unit), self._packed(mixed > 0))
+        prepared = VectorQuery(weights.astype(np.float32), np.float32(self._unit), self._packed(mixed > 0))
+        self._last = vector, prepared
+        return prepared
 
     def _packed(self, positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
         bits = np.packbits(positive, axis=1)
-        return bits if bits.shape[1] == self.bytes else np.pad(bits, ((0, 0), (0, self.bytes - bits.shape[1])))
+        if bits.shape[1] == self.bytes:
+            return bits
+        padded = np.zeros((len(bits), self.bytes), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        return padded
 
     def _mix(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         runs = (vectors[:, self._order] * self._signs).reshape(-1, len(self._hadamard))

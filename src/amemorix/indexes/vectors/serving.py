@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ...errors import ModelUnavailable
@@ -106,21 +106,39 @@ class DenseLane:
         query.work = self._pool.submit(work)
         return query
 
+    def finish_soon(self, query: QueryEmbedding, seconds: float) -> bool:
+        """Whether the query is embedded, or has failed, within so many seconds; blocking, for threads of their own."""
+        if query.work is None:
+            return True
+        try:
+            fault = query.work.exception(seconds)
+        except (TimeoutError, CancelledError):
+            return False
+        if fault is not None and not isinstance(fault, (ModelUnavailable, TimeoutError)):
+            raise fault
+        self._end(query, fault or query.work.result()[0])
+        return True
+
     async def finish(self, query: QueryEmbedding, timeout: float) -> None:
         """Wait until the query is embedded or has failed: the model worked at it for `timeout` seconds, or began with
         no query for so long."""
         if query.work is None:
             return
         try:
-            query.encoded = (await self._made(query, query.work, timeout))[0]
+            self._end(query, (await self._made(query, query.work, timeout))[0])
         except (ModelUnavailable, TimeoutError) as exc:
-            log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
-            if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
+            self._end(query, exc)
+
+    def _end(self, query: QueryEmbedding, made: Encoded | ModelUnavailable | TimeoutError) -> None:
+        if not isinstance(made, Encoded):
+            log.warning("the query was not embedded (%s); the other lanes answer", made or "time-out")
+            if isinstance(made, TimeoutError) or made.details.get("endpoint_down"):
                 self._rest_until = time.monotonic() + REST_SECONDS
             query.serving, query.failed = None, True
             return
+        query.encoded = made
         with self._lock:
-            self._seen[query.key] = query.encoded
+            self._seen[query.key] = made
             while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)
 

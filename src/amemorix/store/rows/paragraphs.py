@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...sorted_arrays import distinct
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
+from .retention import Retention
 
 __all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible"]
 
@@ -58,6 +59,16 @@ class Visible:
             np.concatenate([self.strength, other.strength]),
             np.concatenate([self.anchor_at, other.anchor_at]),
         )._sorted()
+
+    def touched(self, by_id: Mapping[int, Retention]) -> Visible:
+        """With what is left of those that use or a hand has touched; what is pinned does not fade."""
+        if not by_id:
+            return self
+        strength, anchor = self.strength.copy(), self.anchor_at.copy()
+        for id_, kept in by_id.items():
+            at = np.searchsorted(self.ids, id_)
+            strength[at], anchor[at] = kept.strength, np.inf if kept.pinned else kept.anchor_at
+        return replace(self, strength=strength, anchor_at=anchor)
 
     def _sorted(self) -> Visible:
         order = np.argsort(self.ids, kind="stable")
@@ -125,17 +136,18 @@ def newest_texts(db: Connection, scopes: Scopes, now: float, limit: int) -> list
     return [row[0] for row in db.run("newest_texts", scopes=array(scopes), now=now, limit=limit)]
 
 
-def questions(db: Connection, ids: NDArray[np.int64]) -> set[int]:
-    """Those of the ids whose text is a question."""
-    return {row[0] for row in db.run("questions_among", ids=array(ids.tolist()))}
-
-
 def contents(db: Connection, ids: Iterable[int]) -> dict[int, str]:
     return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
 
 def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
     rows = db.run("paragraphs_full", ids=array(ids))
+    return {row[0]: ParagraphRow(*row) for row in rows}
+
+
+def shown(db: Connection, ids: Iterable[int], scopes: Scopes, now: float) -> dict[int, ParagraphRow]:
+    """Those of the paragraphs that are alive, current, unexpired and in scope."""
+    rows = db.run("paragraphs_shown", ids=array(ids), scopes=optional_array(scopes), now=now)
     return {row[0]: ParagraphRow(*row) for row in rows}
 
 
@@ -211,6 +223,12 @@ def evidence(
     """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
     return db.run("evidence_of_entities", **values).fetchall()
+
+
+def links(db: Connection, entities: Iterable[int], most: int) -> dict[int, NDArray[np.int64]]:
+    """Entity -> the paragraphs linked to it, seen or not; without entities that are linked to more than `most`."""
+    rows = db.run("links_of_entities", entities=array(entities), most=most)
+    return {entity: np.fromstring(joined, np.int64, sep=",") for entity, joined in rows}
 
 
 def any_told(db: Connection) -> bool:

@@ -48,8 +48,8 @@ delete from embeddings where generation = :id
   and paragraph in (select paragraph from embeddings where generation = :id limit :limit);
 
 -- name: generation_tokens_drop
-delete from token_vectors where generation = :id
-  and paragraph in (select paragraph from token_vectors where generation = :id limit :limit);
+delete from paragraph_tokens where generation = :id
+  and paragraph in (select paragraph from paragraph_tokens where generation = :id limit :limit);
 
 -- name: generation_relations_drop
 delete from relation_embeddings where generation = :id
@@ -64,12 +64,12 @@ select :paragraph, :generation, :vector where exists (select 1 from paragraphs w
 on conflict (generation, paragraph) do update set vector = excluded.vector;
 
 -- name: token_vectors_put
-insert into token_vectors (paragraph, generation, v)
+insert into paragraph_tokens (paragraph, generation, v)
 select :paragraph, :generation, :tokens where exists (select 1 from paragraphs where id = :paragraph)
 on conflict (generation, paragraph) do update set v = excluded.v;
 
 -- name: token_vectors_of
-select paragraph, v from token_vectors
+select paragraph, v from paragraph_tokens
 where generation = :generation and paragraph in (select value from json_each(:ids));
 
 -- name: embedding_failure_put

@@ -417,12 +417,12 @@ select :chat, :upto, :wanted, :attempts, :due_at, :updated_at where exists (sele
 -- name: facts_losing
 -- facts that these paragraphs support, and whether something that stays supports them
 select f.id, f.asserted_at is not null or exists (
-    select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+    select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
     where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
       and p.id not in (select value from json_each(:ids)))
 from facts f
 where f.deleted_at is null and f.status <> 'retracted' and exists (
-    select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+    select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
     where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
       and p.id in (select value from json_each(:ids)))
   and f.id in (select fact from fact_evidence where paragraph in (select value from json_each(:ids)));

@@ -22,6 +22,14 @@ select p.id, p.scope, p.session, cast(coalesce(p.event_start, p.recorded_at) * 1
 from paragraphs p join terms t on t.id = p.id
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
 
+-- name: column_rows
+select id, scope, speaker, flags, event_start, recorded_at, expires_at from paragraphs
+where deleted_at is null and superseded_at is null;
+
+-- name: column_rows_of
+select id, scope, speaker, flags, event_start, recorded_at, expires_at from paragraphs
+where id in (select value from json_each(:ids)) and deleted_at is null and superseded_at is null;
+
 -- name: vector_rows
 select e.paragraph, e.vector from embeddings e join paragraphs p on p.id = e.paragraph
 where e.generation = :generation and length(e.vector) > 0 and p.deleted_at is null and p.superseded_at is null;

@@ -8,9 +8,6 @@ where p.id in (select value from json_each(:ids))
   and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)));
 
--- name: questions_among
-select id from paragraphs where id in (select value from json_each(:ids)) and flags & 1;
-
 -- name: paragraph_contents
 select id, content from paragraphs where id in (select value from json_each(:ids));
 
@@ -22,6 +19,18 @@ join external_memory_refs r on r.id = p.ref
 join sources s on s.id = p.source
 left join chats c on c.id = p.chat
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+
+-- name: paragraphs_shown
+-- the same of those that may be seen: whatever an index says, a row that is deleted, replaced, expired or hidden is not served
+select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
+       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope, p.knowledge
+from paragraphs p
+join external_memory_refs r on r.id = p.ref
+join sources s on s.id = p.source
+left join chats c on c.id = p.chat
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)));
 
 -- name: paragraph_persons_of
 select pp.paragraph, p.person_id, pp.name, pp.role
@@ -104,6 +113,11 @@ where pe.entity in (select value from json_each(:entities))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pe.paragraph desc limit :limit;
+
+-- name: links_of_entities
+select l.entity, group_concat(l.paragraph) from json_each(:entities) j join paragraph_entities l on l.entity = j.value
+where (select count(*) from (select 1 from paragraph_entities m where m.entity = j.value limit :most + 1)) <= :most
+group by l.entity;
 
 -- name: relations_of
 -- the ends, weights and origins of the relations of these entities that a paragraph supports which may be seen
