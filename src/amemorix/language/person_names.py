@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ..lazy_regex import lazy_regex
+from .chinese_words import HAN, is_known_word, tagged_words
 from .normalise import STOP_WORDS, normalise_name
-from .relations.chinese_phrases import HAN, is_known_word, tagged_words
 from .stopwords import CHINESE_TALK, is_talk
 
 __all__ = [
