@@ -36,7 +36,7 @@ _GOES_ON = lazy_regex(r"(?:[a-z0-9,;&)]|(?<=\w)['’]s|[A-Z])['’]?\s$")
 """What stands before a word in the middle of a sentence."""
 _LATIN = lazy_regex(r"(?<![A-Za-z0-9@/.])[A-Z][A-Za-zÀ-ÿ]*[a-zÀ-ÿ]{2,}(?: [A-Z][a-z]+){0,2}(?![A-Za-z0-9])")
 LONGEST_INITIALS = 4
-"""A longer word in capitals is one that is shouted."""
+"""What is longer and all in capitals is shouted."""
 _SHOUTED = 0.5
 """The share of capitals among letters from which a text is shouted."""
 
@@ -154,9 +154,9 @@ def _name(run: Sequence[str], *, begins: bool) -> str:
     name = " ".join(said)
     if not said or said[0] in _JOINS or not is_name(name):
         return ""
-    if len(said) > 1:
-        return name
-    return "" if _is_talk(name) or (name.isupper() and len(name) > LONGEST_INITIALS) else name
+    if name.isupper() and len(name) > LONGEST_INITIALS:
+        return ""
+    return "" if len(said) == 1 and _is_talk(name) else name
 
 
 def _is_talk(word: str) -> bool:
