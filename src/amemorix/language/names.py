@@ -27,7 +27,7 @@ _JOINS = _LISTS["joins"]
 _KANA = lazy_regex(r"[\u3041-\u30ff]")
 _WORK = lazy_regex(r"《([^》\n]{1,40})》")
 _QUOTED = lazy_regex(r"[\"“]([A-Z0-9][^\"”\n]{1,58})[\"”]|(?<!\w)'([A-Z0-9][^\"”\n]{1,58}?)'(?!\w)")
-_WORD = r"(?:[A-Z]\.(?=\s[A-Z])|[A-Z][\w&]*(?:-\w+)*(?:'[A-Z][\w-]*)?)"
+_WORD = r"(?:[A-HJ-Z]\.(?=\s[A-Z])|[A-Z][\w&]*(?:-\w+)*(?:'[A-Z][\w-]*)?)"
 _RUN = lazy_regex(
     rf"(?<![\w'@#/.-])(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Mt)\.\s)?{_WORD}(?:'s)?"
     rf"(?:\s(?:(?:of|the|de|del|la|van|von)\s){{0,2}}{_WORD}(?:'s)?){{0,4}}"
@@ -169,4 +169,5 @@ def _kind(said: Sequence[str]) -> str:
         return "person"
     if said[-1] in _LISTS["organisations"]:
         return "organisation"
-    return "place" if len(said) > 1 and _LISTS["places"] & {said[0], said[-1]} else ""
+    is_place = len(said) > 1 and (said[-1] in _LISTS["places"] or said[0] in _LISTS["places_begin"])
+    return "place" if is_place else ""
