@@ -310,7 +310,7 @@ async def test_a_memory_of_0_1_0_answers_as_it_did(tmp_path: Path) -> None:
             answer = await found(host, query, limit=10, **({"chat_id": chat} if chat else {}))
             hits = [hit["id"] for hit in answer["hits"]]
             # names are read otherwise: what follows the first hits since it shares one with them may stand elsewhere
-            same = hits[:3] == expected[:3] and len({*hits} - {*expected}) <= 1
+            same = hits[:3] == expected[:3] and len({*hits} - {*expected}) <= 2
             # where it said nothing it may now say something unlikely, or have taken a word for another
             assert same or not expected or answer["corrected"] or not query.strip("哈"), query
 
@@ -325,7 +325,7 @@ async def test_relations_that_rules_read_go_and_those_that_were_told_stay(tmp_pa
     )
     with closing(sqlite3.connect(database(tmp_path))) as db:
         origins = dict(db.execute("select origin, count(*) from relations group by origin"))
-        assert origins["rule"] > 100
+        assert origins == {"rule": 4, "caller": 1}
         kept = db.execute(f"{ends} where r.origin = 'caller'").fetchall()
 
     async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
@@ -335,7 +335,7 @@ async def test_relations_that_rules_read_go_and_those_that_were_told_stay(tmp_pa
         assert rows(host, f"{ends} where r.origin = 'caller'") == kept
         assert rows(host, "select count(*) from relations where origin = 'rule'") == [(0,)]
         assert rows(host, "select count(*) from paragraphs where extracted = 0") == [(0,)]
-        assert {"馒头"}.isdisjoint(node["name"] for node in page["nodes"])
+        assert {"左膝", "guy", "阿宁改"}.isdisjoint(node["name"] for node in page["nodes"])
         assert await stale_indexes(host) == []
 
 

@@ -176,8 +176,8 @@ class ExtractionService(ChangeFollower):
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                names = db.run("extraction_persons", chat=one.chat)
-                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in names}
+                called = db.run("extraction_persons", chat=one.chat)
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in called}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             met |= {norm: mention for norm, mention in persons[one.chat].items() if norm in possible[one.id]}
             found = {} if one.knowledge == "quote" else self._named(one.content, met)
