@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def test_english_lines_are_read_with_few_mistakes() -> None:
 
 @pytest.mark.local_model
 def test_chinese_lines_are_read_with_few_mistakes() -> None:
-    reader = chinese_names({})
+    reader = chinese_names(os.environ)
     if reader is None:
         pytest.skip("lac is not installed; `amemorix models install lac` installs it")
     read = {

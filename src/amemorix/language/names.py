@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ..lazy_regex import lazy_regex
 from .chat_markup import uncoded
@@ -13,13 +11,13 @@ from .chinese_words import HAN, tagged_words
 from .normalise import STOP_WORDS, is_mostly_cjk, normalise_name
 from .passages import Mention
 from .stopwords import LONGEST_NAME, is_name, is_talk
+from .word_lists import word_lists
 
 __all__ = ["MOST_CHARS", "are_chinese", "is_chinese_name", "names", "possible_names"]
 
 MOST_CHARS = 20_000
 """What is read of one text."""
-_DATA = Path(__file__).with_name("data") / "names.toml"
-_LISTS = {name: frozenset(said.split()) for name, said in tomllib.loads(_DATA.read_text("utf-8")).items()}
+_LISTS = word_lists("names")
 _NO_NAMES = _LISTS["no_names"]
 _BEGINS = _LISTS["begins_sentence"] | _NO_NAMES | STOP_WORDS
 _JOINS = _LISTS["joins"]
