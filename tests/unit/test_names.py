@@ -38,6 +38,7 @@ def found(text: str) -> dict[str, str]:
         ("Max is asleep. Max snores.", {"Max": ""}),
         ("Thanks Melanie! Awesome job. See you Friday, Mom", {"Melanie": ""}),
         ("OMG WE ARE GOING TO ROME", {}),
+        ("Ich gehe heute mit meinem Hund in den Park und esse ein Eis", {}),
         ("Wow. Great! Sounds good. I will. The best. On Monday, in May", {}),
         ("我在看《百年孤独》", {"百年孤独": "work"}),
         ("Lukas要去苏黎世", {"Lukas": ""}),

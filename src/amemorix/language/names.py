@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..lazy_regex import lazy_regex
@@ -95,26 +96,26 @@ def _latin(text: str) -> Iterator[Mention]:
 
 def _english(text: str) -> Iterator[Mention]:
     letters = [char for char in text if char.isalpha()]
-    if sum(char.isupper() for char in letters) > _SHOUTED * len(letters):
+    small = set(re.findall(r"\b[a-z][\w'-]*", text))
+    shouted = sum(char.isupper() for char in letters) > _SHOUTED * len(letters)
+    if shouted or len(small & _LISTS["german"]) > 1:
         return
-    taken: list[tuple[int, int]] = []
     for match in _QUOTED.finditer(text):
         title = (match[1] or match[2]).rstrip(",.!? ")
         if _is_title(title):
-            taken.append(match.span())
             near = re.findall(r"[a-z]+", text[max(0, match.start() - 80) : match.end() + 40].lower())
             yield Mention(title, "work" if _LISTS["works"] & set(near) else "")
-    runs = [run for run in _RUN.finditer(text) if not any(low <= run.start() < high for low, high in taken)]
-    begun: dict[str, int] = {}
-    lower = set(re.findall(r"\b[a-z][\w'-]*", text))
-    for run in runs:
+    text = _QUOTED.sub(lambda match: '""' if _is_title((match[1] or match[2]).rstrip(",.!? ")) else match.group(), text)
+    begun = Counter[str]()
+    for run in _RUN.finditer(text):
         said, begins = run.group().split(), _GOES_ON.search(text[max(0, run.start() - 6) : run.start()]) is None
         for part in _persons(said):
-            name = _name(part, begins=begins and part[0] is said[0])
-            if not name or (" " not in name and name.lower() in lower):
+            first = begins and part[0] is said[0]
+            name = _name(part, begins=first)
+            if not name or (" " not in name and name.lower() in small):
                 continue
-            if begins and " " not in name and part[0] is said[0] and name == said[0].removesuffix("'s"):
-                begun[name] = begun.get(name, 0) + 1
+            if first and name == said[0].removesuffix("'s"):
+                begun[name] += 1
                 if begun[name] < 2:
                     continue
             yield Mention(name, _kind(name.lower().split()))
