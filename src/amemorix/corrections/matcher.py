@@ -10,8 +10,8 @@ from ..facts.language.slots import slot_of
 from ..facts.language.values import normal
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projections import Indexes
+from ..language.chinese_words import is_person, tagged_words
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.relations.chinese_phrases import is_person, tagged_words
 from ..lazy_regex import lazy_regex
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService

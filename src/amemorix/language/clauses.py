@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..lazy_regex import lazy_regex
+from .chinese_words import is_person, tagged_words
 from .normalise import simplified
-from .relations.chinese_phrases import is_person, tagged_words
 from .times import is_question
 
 __all__ = [

@@ -178,9 +178,7 @@ class _PersonReading:
     def _related(self, scope: int, lines: Sequence[Line]) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities({scope, *(line.chat for line in lines)})
-        found = profile_rows.relations(self._db, entities, scope, RELATIONS, self._now)
-        over = relation_rows.ended(self._db, [one.id for one in found], (scope,), self._now)
-        relations = [one for one in found if one.id not in over]
+        relations = profile_rows.relations(self._db, entities, scope, RELATIONS, self._now)
         times = {line.id: line.at for line in lines}
         rows = paragraph_rows.full(self._db, [one.paragraph for one in relations if one.paragraph not in times])
         times |= {row.id: _time(row) for row in rows.values()}
@@ -230,7 +228,6 @@ def living(db: Connection, items: Sequence[ProfileItem], scopes: Sequence[int] |
     rows = np.array(sorted({row for item in items for row in item.evidence}), np.int64)
     seen = set(paragraph_rows.gate(db, rows, scopes, now).ids.tolist())
     relations = relation_rows.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
-    relations -= relation_rows.ended(db, relations, scopes, now).keys()
     told = array({i.ref for i in items if i.basis == "fact"})
     facts = {row[0] for row in db.run("profile_facts_alive", ids=told, now=now)}
     standing = [item for item in items if _stands(item, seen, relations, facts)]

@@ -15,7 +15,6 @@ from ..sorted_arrays import filled
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
@@ -106,16 +105,13 @@ def paragraph_hits(
     touched: Mapping[int, Retention] | None = None,
 ) -> list[Hit]:
     """The rows in the order of the reasons; `touched` is what is known already of what is left of them."""
-    ids, query, then = list(reasons), plan.query, plan.now if plan.as_of is None else plan.as_of
+    ids, query = list(reasons), plan.query
     persons = paragraph_rows.persons(db, ids)
     entities = paragraph_rows.entity_norms(db, ids) if query.text else {}
     relations = paragraph_rows.relations(db, entities)
     said = [one for found in relations.values() for one in found.values()]
     ends = {entity for subject, _, object_ in said for entity in (subject, object_)}
     names = entity_names.shown(db, ends | {e for found in entities.values() for e, _ in found}, plan.scopes)
-    of_hits = {relation for found in relations.values() for relation in found}
-    ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
-    over = {relation: at for relation, at in ended.items() if at <= then}
     touched = retention_rows.of(db, "paragraph", ids) if touched is None else touched
     asked = normalise_name(query.text)
     hits: list[Hit] = []
@@ -128,8 +124,6 @@ def paragraph_hits(
         if query.text:
             if found := relations.get(id_):
                 explain["relations"] = _sentences(found.values(), names)
-                past = {said: over[key] for key in found if key in over for said in _sentences([found[key]], names)}
-                explain |= {"ended_relations": past} if past else {}
             matched = [names[e] for e, norm in entities.get(id_, ()) if norm in asked and e in names]
             explain["matched_entities"] = list(dict.fromkeys(matched))
             if query.terms:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ...language.chat_markup import GAP
+from ...language.chinese_words import is_firm, is_person, tagged_words
 from ...language.clauses import KIN_EN, KIN_ZH
 from ...language.normalise import simplified
-from ...language.relations.chinese_phrases import is_firm, is_person, tagged_words
 from ...lazy_regex import lazy_regex
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ...language.chinese_words import is_firm, is_person, tagged_words
 from ...language.normalise import normalise_name
-from ...language.relations.chinese_phrases import is_firm, is_person, tagged_words
 from ...language.times import has_time_words
 from ...lazy_regex import lazy_regex
 from .patterns import Shape
