@@ -117,7 +117,7 @@ class SDKMemoryKernel:
         )
         self.facts = FactService(
             store, settings=config.facts, profile=config.profile, clock=clock, zones=zones, indexes=indexes,
-            checker=checker, background=background,
+            embedder=lambda: self.vectors.configured, checker=checker, background=background,
         )  # fmt: skip
         self.profiles = PersonProfileService(
             store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index, chat=chat
