@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 
-__all__ = ["BELIEVED", "BUCKETS", "HEADS", "IMPORTANCE", "WEIGHTS_FILE", "Classifier", "Judgement", "Weights", "buckets", "classifier"]  # fmt: skip
+__all__ = ["BELIEVED", "BUCKETS", "HEADS", "IMPORTANCE", "WEIGHTS_FILE", "Classifier", "Judgement", "Weights", "best", "buckets", "classifier", "earnest"]  # fmt: skip
 
 WEIGHTS_FILE = "statements.npz"
 BUCKETS = 4096
@@ -27,6 +27,10 @@ HEADS: dict[str, tuple[str, ...]] = {
     "mode": ("change", "greeting", "hearsay", "hypothetical", "joke", "question", "quote", "statement", "wish"),
 }  # fmt: skip
 """Head -> its classes; a head of one class gives a probability of its own."""
+_PLACES = {
+    head: slice(start, start + len(HEADS[head]))
+    for head, start in zip(HEADS, np.cumsum([0, *map(len, HEADS.values())]).tolist(), strict=False)
+}
 BELIEVED = frozenset({"statement", "change"})
 """The modes in which something is said to be so."""
 IMPORTANCE = {
@@ -43,7 +47,7 @@ class Judgement:
     """What the classifier makes of a sentence."""
 
     durable: float
-    """The probability that it says something of a person that will be true for long."""
+    """The probability that it says of a person, as something that is so, what will be true for long."""
     least: float
     """From which probability on it is to be kept."""
     kind: str
@@ -59,7 +63,7 @@ class Judgement:
     @property
     def is_kept(self) -> bool:
         """Whether it is to be kept as a statement."""
-        return self.is_believed and self.durable >= self.least and "none" not in (self.kind, self.about)
+        return self.is_believed and self.durable >= self.least
 
     @property
     def importance(self) -> float:
@@ -107,7 +111,9 @@ class Classifier:
             if rows:
                 made = np.array([given[i] for i in rows], np.float32) if weights is self.with_vector else None
                 scores = weights.scores([words[i] for i in rows], made)
-                judged |= {i: _judged(row, weights.least) for i, row in zip(rows, scores, strict=True)}
+                parts = (best(scores, head) for head in ("kind", "about", "mode"))
+                for i, probability, *labels in zip(rows, earnest(scores).tolist(), *parts, strict=True):
+                    judged[i] = Judgement(probability, weights.least, *labels)
         return [judged[i] for i in range(len(sentences))]
 
 
@@ -120,14 +126,25 @@ def buckets(sentence: str) -> NDArray[np.int64]:
     return np.array(sorted({zlib.crc32(gram.encode()) % BUCKETS for gram in grams}), np.int64)
 
 
-def _judged(scores: Floats, least: float) -> Judgement:
-    best: dict[str, str] = {}
-    start = 0
-    for head, classes in HEADS.items():
-        best[head] = classes[int(scores[start : start + len(classes)].argmax())]
-        start += len(classes)
-    durable = 1 / (1 + float(np.exp(-scores[0])))
-    return Judgement(durable, least, best["kind"], best["about"], best["mode"])
+def earnest(scores: Floats) -> Floats:
+    """The probability that each sentence says of a person, as something that is so, what will be true for long."""
+    kind, mode = _probabilities(scores, "kind"), _probabilities(scores, "mode")
+    of_something = 1 - kind[:, HEADS["kind"].index("none")]
+    said = mode[:, [HEADS["mode"].index(one) for one in sorted(BELIEVED)]].sum(axis=1)
+    return _probabilities(scores, "durable")[:, 0] * of_something * said
+
+
+def best(scores: Floats, head: str) -> list[str]:
+    """The likeliest class of each sentence."""
+    return [HEADS[head][at] for at in scores[:, _PLACES[head]].argmax(axis=1)]
+
+
+def _probabilities(scores: Floats, head: str) -> Floats:
+    mine = scores[:, _PLACES[head]]
+    if len(HEADS[head]) == 1:
+        return 1 / (1 + np.exp(-np.clip(mine, -30, 30)))
+    raised = np.exp(mine - mine.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 @cache

@@ -51,7 +51,7 @@ PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
 ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
-TYPED_LEAST = 0.3
+TYPED_LEAST = 0.15
 """How durable a sentence has to be at least for a typed value that it gives to count; of UNMISTAKABLE ones it need not be."""
 UNMISTAKABLE = frozenset({"name", "nickname", "birthday", "phone", "email"})
 KIND_OF = {
@@ -267,7 +267,7 @@ class ParagraphReader:
         subject = next((name for name in names if _is_subject(name, line)), "")
         who = "" if not subject or named[subject] == paragraph.speaker else subject
         owned = who or (paragraph.speaker and (judged.about != "other" or kin(line) or _FIRST.search(line)))
-        if not owned:
+        if not owned or (not who and self._goes_on(db, paragraph, line)):
             return
         if not who and not judged.is_kept:
             answer = self._answer(db, paragraph, line, judged)
@@ -295,6 +295,13 @@ class ParagraphReader:
         )
 
     # the lines around
+
+    def _goes_on(self, db: Connection, paragraph: Paragraph, line: str) -> bool:
+        """Whether a line that names nobody goes on about somebody else, of whom the line before it was."""
+        if _FIRST.search(line):
+            return False
+        before = [sentences(content) for content, _, _ in _just_before(db, paragraph)[:1]]
+        return any(judged.about == "other" for said in before for judged in classifier().read(said[-1:]))
 
     def _is_joke(self, db: Connection, paragraph: Paragraph) -> bool:
         """Whether the speaker's next line calls this one a joke."""
@@ -334,7 +341,7 @@ def _of_sentence(
     typed = [
         value
         for value in typed_values(line, names=names)
-        if (value.explicit or judged.about == "self")
+        if (value.explicit or judged.about == "self" or (value.attribute == "pet" and value.polarity < 0))
         and (value.attribute in UNMISTAKABLE or judged.durable >= TYPED_LEAST)
     ]
     claims = [_typed(paragraph, line, judged, value, who, zone) for value in typed]

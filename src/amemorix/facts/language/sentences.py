@@ -53,11 +53,13 @@ def sentences(text: str, *, said: bool = True) -> list[str]:
                 pieces[-1] += f" {piece}" if piece.isascii() else piece
             else:
                 pieces.append(piece)
-    return [
-        piece
-        for piece, after in zip(pieces, [*pieces, ""][1:], strict=True)
-        if not retracts(piece) and not (after and retracts(after))
-    ]
+    # of one that takes back what was said before, what is so instead counts: "jk, I'm not allergic"
+    kept: list[str] = []
+    for piece, after in zip(pieces, [*pieces, ""][1:], strict=True):
+        own = _RETRACTS.sub("", piece).lstrip(" ,，.!！~") if retracts(piece) else piece
+        if _LETTER.search(own) and not (after and retracts(after)):
+            kept.append(own)
+    return kept
 
 
 def _is_short(piece: str) -> bool:

@@ -26,4 +26,5 @@ delete from facts where asserted_at is null and not pinned and deleted_at is nul
     and not exists (select 1 from fact_transitions t where t.fact = facts.id and t.requested_by <> '');
 
 insert into meta (key, value) select 'facts_scan', '0:' || coalesce(max(seq), 0) from changes
+where true
 on conflict (key) do update set value = excluded.value;
