@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from amemorix.profiles.rules import statements
 
 from amemorix import AMemorixHostService
 from amemorix.facts.language.rules import Reader, read_facts
@@ -14,7 +15,6 @@ from amemorix.language.normalise import is_mostly_cjk, normalise_name
 from amemorix.language.passages import Mention, Passage
 from amemorix.language.relations.rules import read_passage
 from amemorix.profiles.rows import SPEAKER, Line
-from amemorix.profiles.rules import statements
 from cases import cases
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()

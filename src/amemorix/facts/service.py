@@ -8,7 +8,7 @@ from functools import partial
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Facts, Profile
+from ..config.model import Facts
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store import changes as change_log
@@ -53,7 +53,7 @@ class FactService(ChangeFollower):
     """Keeps facts in step with the paragraphs that state them."""
 
     def __init__(
-        self, store: MetadataStore, *, settings: Facts, profile: Profile, clock: Clock, zones: TimeZones,
+        self, store: MetadataStore, *, settings: Facts, clock: Clock, zones: TimeZones,
         indexes: Indexes, checker: MemUpdateChecker, background: Executor,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -63,7 +63,7 @@ class FactService(ChangeFollower):
         self._clock = clock
         self._reader = ParagraphReader(store, indexes=indexes, zones=zones)
         self._checker = checker
-        self._ledger = FactLedger(profile)
+        self._ledger = FactLedger()
 
     async def _advance(self) -> bool:
         work = await self._read_aside(self._read)
@@ -170,7 +170,6 @@ class FactService(ChangeFollower):
         db.run("fact_evidence_drop", fact=fact, paragraph=paragraph)
         if row is not None:
             self._ledger.settle(db, row.group, change)
-            self._ledger.refresh_profile(db, row.group, change.now, whole=True)
 
     def _ending(self, db: Connection, paragraph: Paragraph, heard: Heard) -> list[Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""

@@ -18,3 +18,11 @@ select id, person, entity, scope, attribute, value, norm, polarity, cardinality,
        asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by, outdone_at,
        kind, importance, doubted_by
 from facts where deleted_at is null;
+
+-- A profile is read from the facts when it is asked for: nothing of it is stored but what a hand has written.
+drop trigger paragraphs_forget_profiles;
+drop table profile_evidence;
+drop table profile_snapshots;
+delete from tasks where kind = 'profile';
+delete from delete_operation_items where kind = 'profile_snapshot';
+create index facts_by_weight on facts (person, importance desc) where person is not null and deleted_at is null;
