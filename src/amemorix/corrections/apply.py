@@ -17,8 +17,8 @@ from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
 from ..store.rows import relations as relation_rows
 from . import rows as correction_rows
-from .language.text import holds
 from .rows import Plan, Target
+from .wording import holds
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
 
@@ -73,8 +73,8 @@ class CorrectionWriter:
         ).fetchone()[0]  # fmt: skip
         db.run("terms_insert", id=row, v=new.terms)
         db.run("correction_copy_persons", old=old.id, new=row)
-        named, wrong = correction_rows.linked_entity_names(db, [old.id]), details["reading"]["wrong"]
-        entities = [id_ for id_, name in named.items() if holds(name, wrong)]
+        named = correction_rows.linked_entity_names(db, [old.id])
+        entities = [id_ for id_, name in named.items() if holds(old.content, name) and not holds(text, name)]
         db.run("correction_copy_entities", old=old.id, new=row, without=array(entities))
         db.run("correction_copy_evidence", old=old.id, new=row, without=array(details["wrong_relations"]))
         return row

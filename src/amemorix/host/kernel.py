@@ -116,7 +116,7 @@ class SDKMemoryKernel:
         )
         self.facts = FactService(
             store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
-            checker=checker, background=background,
+            embedder=lambda: self.vectors.configured, checker=checker, background=background,
         )  # fmt: skip
         self.derivers: dict[str, ChangeFollower] = {
             "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,

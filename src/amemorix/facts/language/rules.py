@@ -16,8 +16,8 @@ from ..timeline import ANY
 from .context import is_imagined, is_of_device
 from .framing import denies_allergy, unframed
 from .implicit_subject import ended_pet, hints_at_end_of_pet, hints_at_news, is_alone, is_fit, is_own
+from .old_sentences import bare, is_statement, listed, sentences, unquoted
 from .patterns import PATTERNS, SUBJECT, Pattern
-from .sentences import bare, is_statement, listed, sentences, unquoted
 from .slots import FAVOURITE, STATEMENT
 from .values import accepted, normal, parts
 
