@@ -23,7 +23,7 @@ __all__ = ["fact_items", "fact_section", "line_items", "relation_item", "worded_
 
 LONGEST, SHORTEST = 240, 3
 """Characters of a statement."""
-MORE = 3
+MORE = 5
 """Tokens that a sentence has beyond the value of the fact that it states: `I live in`, 我家的猫叫."""
 OWN = ("direct_user", "manual")
 """Authorities of what a person said themselves, or a hand confirmed."""

@@ -26,6 +26,7 @@ delete from facts where asserted_at is null and not pinned and deleted_at is nul
     and not exists (select 1 from fact_transitions t where t.fact = facts.id and t.requested_by <> '');
 
 insert into meta (key, value) select 'facts_scan', '0:' || coalesce(max(seq), 0) from changes
+where true
 on conflict (key) do update set value = excluded.value;
 
 -- A profile is read from the facts when it is asked for: nothing of it is stored but what a hand has written.
