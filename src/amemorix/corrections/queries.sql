@@ -166,5 +166,3 @@ update paragraphs set deleted_at = :now where id in (select value from json_each
 update external_memory_refs set deleted_at = :now
 where deleted_at is null and id in (select ref from paragraphs where id in (select value from json_each(:ids)));
 
--- name: correction_persons
-select distinct person from paragraph_persons where paragraph in (select value from json_each(:ids));

@@ -126,8 +126,3 @@ def newest(db: Connection, persons: Collection[int], scopes: Scopes, limit: int)
 def linked_entity_names(db: Connection, ids: Iterable[int]) -> dict[int, str]:
     """Entity -> name, of those the paragraphs are linked to."""
     return dict(db.run("correction_entity_names", ids=array(ids)).fetchall())
-
-
-def persons(db: Connection, ids: Iterable[int]) -> list[int]:
-    """Persons that the paragraphs are bound to."""
-    return [row[0] for row in db.run("correction_persons", ids=array(ids))]

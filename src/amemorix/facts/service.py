@@ -9,7 +9,7 @@ from functools import partial
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Facts, Profile
+from ..config.model import Facts
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..ports import Embedder
@@ -54,7 +54,7 @@ class FactService(ChangeFollower):
     """Keeps facts in step with the paragraphs that state them."""
 
     def __init__(
-        self, store: MetadataStore, *, settings: Facts, profile: Profile, clock: Clock, zones: TimeZones,
+        self, store: MetadataStore, *, settings: Facts, clock: Clock, zones: TimeZones,
         indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, background: Executor,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -64,7 +64,7 @@ class FactService(ChangeFollower):
         self._clock = clock
         self._reader = ParagraphReader(store, indexes=indexes, zones=zones, embedder=embedder)
         self._checker = checker
-        self._ledger = FactLedger(profile)
+        self._ledger = FactLedger()
 
     async def _advance(self) -> bool:
         return await self._follow(wait=True)
@@ -180,7 +180,6 @@ class FactService(ChangeFollower):
         db.run("fact_evidence_drop", fact=fact, paragraph=paragraph)
         if row is not None:
             self._ledger.settle(db, row.group, change)
-            self._ledger.refresh_profile(db, row.group, change.now, whole=True)
 
     def _ending(self, db: Connection, paragraph: Paragraph, heard: Heard) -> list[Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""

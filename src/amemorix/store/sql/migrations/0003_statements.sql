@@ -28,3 +28,11 @@ delete from facts where asserted_at is null and not pinned and deleted_at is nul
 insert into meta (key, value) select 'facts_scan', '0:' || coalesce(max(seq), 0) from changes
 where true
 on conflict (key) do update set value = excluded.value;
+
+-- A profile is read from the facts when it is asked for: nothing of it is stored but what a hand has written.
+drop trigger paragraphs_forget_profiles;
+drop table profile_evidence;
+drop table profile_snapshots;
+delete from tasks where kind = 'profile';
+delete from delete_operation_items where kind = 'profile_snapshot';
+create index facts_by_weight on facts (person, importance desc) where person is not null and deleted_at is null;
