@@ -20,7 +20,16 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from . import rows as correction_rows
-from .person import Clause, Whom, calls_by_name, read_clauses, speaks_of_self, whom_meant
+from .person import (
+    Clause,
+    Whom,
+    calls_by_name,
+    read_clauses,
+    speaks_of_another,
+    speaks_of_self,
+    subject_kin,
+    whom_meant,
+)
 from .rows import Target
 from .sentence import Sentence, data, kin, read_sentence, topics
 from .wording import VALUES, clauses_of, holds, reworded, values_differ, without, words_of
@@ -31,10 +40,12 @@ MOST_CANDIDATES, MOST_HELD = 20, 200
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
 SEVERAL = "may be one of several: say more of which one"
 FAR = "says something else"
-WRONG, SHARED, VALUE, TOPIC, SUBJECT, NEAR = 1.0, 0.8, 0.3, 0.45, 0.15, 0.3
+WRONG, SHARED, VALUE, TOPIC, SUBJECT, NEAR = 1.0, 0.8, 0.3, 0.45, 0.25, 0.3
 """What counts for a clause: words that are denied, other words, a value of the same type, the matter, the same subject, and
 what search thinks of the line."""
-LEAST_DENIED = 0.34
+LEAST_DENIED, ALL_DENIED, HALF = 0.34, 0.75, 0.5
+"""How much of what is denied a target has to say, how much without anything else, and how much of the rest where nothing is
+denied."""
 LEAST, MARGIN = 0.42, 0.12
 """The least score of a target, and how much better than another it has to be to be the only one."""
 
@@ -173,7 +184,8 @@ class CorrectionFinder:
             for id_, target in targets.items()
         ]  # fmt: skip
         names = {fold(name) for row in map(directory.row, whom.rows) if row for name, _ in row.names} | {whom.name}
-        match = _Match(sentence, whom, frozenset(names), [target.content for target, _ in lines])
+        others = [name for name in directory.find(sentence.text, own).names if fold(name) not in names]
+        match = _Match(sentence, whom, frozenset(names - {""}), others, [target.content for target, _ in lines])
         judged = [
             match.judged(t, clauses, scores.get(t.id, 0.0), frozenset(held.get(t.id, ()))) for t, clauses in lines
         ]
@@ -183,26 +195,42 @@ class CorrectionFinder:
 class _Match:
     """Compares a sentence with lines, clause by clause."""
 
-    def __init__(self, sentence: Sentence, whom: Whom, names: frozenset[str], texts: Sequence[str]) -> None:
+    def __init__(
+        self, sentence: Sentence, whom: Whom, names: frozenset[str], others: Collection[str], texts: Sequence[str]
+    ) -> None:
+        """`names` are those of whom it is about, `others` of whoever else it names, `texts` what it is compared with."""
         self._sentence = sentence
         self._whom = whom
         self._names = names
-        said, denied = " ".join(sentence.said), " ".join((*sentence.denied, sentence.forget))
-        self._words = [word for part in (said, denied) for word in words_of(part)]
-        values = [word for word in words_of(said) if word.type in VALUES]
-        new = (
-            frozenset().union(*(_terms(said[word.start : word.end]) for word in values)) if values else frozenset[str]()
-        )
-        named = frozenset().union(*map(_terms, names))
-        self._denied = _terms(denied) - (frozenset() if sentence.forget else _terms(said)) - named
-        self._matter = (_terms(said) | _terms(denied)) - self._denied - new - named
+        not_so = [*sentence.denied, *([sentence.forget] if sentence.forget else [])]
         seen = Counter(term for text in texts for term in _terms(text))
+        named = _terms(" ".join((*names, *others)))
+        # what ends ("we sold the van") or is so of somebody else ("Dave has two kids, I have one") is wrong where a line says it
+        also = dict(sentence.ended)
+        if any(speaks_of_self(part) and not subject_kin(part) for part in (*sentence.said, *not_so)):
+            about_others = [part for part in sentence.said if kin(part) or any(holds(part, one) for one in others)]
+            also |= {part: part for part in about_others if not speaks_of_self(part) or subject_kin(part)}
+        said = frozenset[str]().union(*(_terms(part) for part in sentence.said if part not in also))
+        kept = frozenset[str]() if sentence.forget else said
+        self._denied = [terms for part in not_so if (terms := _terms(part) - kept - named)]
+        for part in also.values():
+            terms = _terms(part) - said - named - _terms(" ".join(part[a:b] for a, b in kin(part).values()))
+            self._denied += [terms] if not terms.isdisjoint(seen) else []
+        every = frozenset[str]().union(*self._denied)
+        values = [part[w.start : w.end] for part in sentence.said for w in words_of(part) if w.type in VALUES]
+        relatives = (
+            [] if sentence.forget else [part[a:b] for part in (*sentence.said, *not_so) for a, b in kin(part).values()]
+        )
+        told = frozenset[str]().union(*map(_terms, (*sentence.said, *not_so)))
+        self._matter = told - every - named - _terms(" ".join((*values, *relatives)))
+        self._words = [word for part in (*sentence.said, *not_so) for word in words_of(part)]
         self._weight = {
-            term: (1.0 if len(term) > 1 else 0.3) * math.log1p((1 + len(texts)) / (1 + seen[term]))
-            for term in self._denied | self._matter
+            term: (1.0 if len(term) > 1 else 0.5) * math.log1p((1 + len(texts)) / (1 + (seen[term] or 1)))
+            for term in every | self._matter
         }  # fmt: skip
-        self._topics = topics(" ".join((said, denied)))
-        self._kin = [frozenset(kin(part)) for part in (*sentence.said, *sentence.denied, sentence.forget) if part]
+        self._topics = topics(" ".join((*sentence.said, *not_so)))
+        self._kin = [frozenset(kin(part)) for part in (*sentence.said, *not_so)]
+        self._subjects = {subject_kin(part) for part in (*sentence.said, *not_so)}
 
     def judged(self, target: Target, clauses: Sequence[Clause], near: float, attributes: frozenset[str]) -> Judged:
         """How near the line is, by the clause that is nearest, or why it cannot be meant."""
@@ -212,26 +240,27 @@ class _Match:
         if all(is_question(clause.text) for clause in clauses):
             return Judged(target, near * NEAR, tuple(clauses), why="only asks")
         scored = {i: self._score(clauses[i], target.content, near, attributes) for i in mine}
-        best = max(scored.values(), key=lambda one: one[0])
-        places = frozenset(i for i, one in scored.items() if one[0] >= best[0] - MARGIN / 2 and one[1] >= best[1])
+        most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
+        places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
         shared = frozenset(_terms(target.content) & self._matter)
-        return Judged(target, best[0], tuple(clauses), places, best[1], shared)
+        return Judged(target, most, tuple(clauses), places, denied, shared, why="" if enough else FAR)
 
-    def _score(self, clause: Clause, line: str, near: float, attributes: frozenset[str]) -> tuple[float, float]:
-        """(how near a clause is; how much of what is denied it says)."""
-        text = clause.text
-        terms, whole = _terms(text), _terms(line)
-        denied = self._share(self._denied, terms)
-        shared = 0.8 * self._share(self._matter, terms) + 0.2 * self._share(self._matter, whole)
-        score = WRONG * denied + (SHARED if not self._denied else SHARED / 2) * shared + NEAR * near
-        score += VALUE * values_differ(words_of(text), self._words)
-        score += TOPIC * bool(topics(text, attributes) & self._topics)
-        same = (
-            any(clause.kin in one for one in self._kin)
-            if clause.kin
-            else self._sentence.first_person and speaks_of_self(text)
-        )
-        return score + SUBJECT * same, denied
+    def _score(self, clause: Clause, line: str, near: float, attributes: frozenset[str]) -> tuple[float, float, bool]:
+        """(how near a clause is; how much of what is denied it says; whether it can be what is meant)."""
+        text, terms = clause.text, _terms(clause.text)
+        denied = max((self._share(part, terms) for part in self._denied), default=0.0)
+        shared = 0.8 * self._share(self._matter, terms) + 0.2 * self._share(self._matter, _terms(line))
+        differs = values_differ(words_of(text), self._words)
+        topic = bool(topics(text, attributes) & self._topics)
+        same = clause.kin in self._subjects if clause.kin else self._sentence.first_person and speaks_of_self(text)
+        score = WRONG * denied + (SHARED / 2 if self._denied else SHARED) * shared + VALUE * differs
+        score += TOPIC * topic + SUBJECT * same + NEAR * near
+        if self._denied:
+            bare = not self._matter or not self._sentence.said
+            enough = denied >= ALL_DENIED or (denied >= LEAST_DENIED and (topic or same or shared > 0 or bare))
+        else:
+            enough = topic or shared >= HALF or (differs and (shared > 0 or same))
+        return score, denied, enough
 
     def _share(self, wanted: Collection[str], terms: Collection[str]) -> float:
         total = sum(self._weight[term] for term in wanted)
@@ -248,7 +277,7 @@ class _Match:
                 return False
         elif clause.owners and clause.owners <= self._whom.but:
             return False
-        if not clause.kin:
+        if not clause.kin or (speaks_of_another(self._sentence.text) and frozenset() in self._kin):
             return not self._kin or frozenset() in self._kin or any(kin(clause.text).keys() & one for one in self._kin)
         if any(clause.kin in one for one in self._kin) or (
             self._sentence.forget and holds(clause.text, self._sentence.forget)
@@ -260,20 +289,14 @@ class _Match:
         """The targets: the best, and those that say the same; none where it would be a guess."""
         able = [one for one in judged if not one.why and one.score >= LEAST]
         most = max((one.denied for one in able), default=0.0)
-        if self._denied:
-            able = [one for one in able if one.denied >= LEAST_DENIED]
         if most >= 0.5:  # some say what is denied: the others are not meant
             able = [one for one in able if one.denied >= 0.6 * most]
-        if (
-            able
-            and not self._whom.rows
-            and len({one.owners for one in able if one.score >= able[0].score - MARGIN}) > 1
-        ):
-            if not self._whom.name and (self._sentence.first_person or not able[0].shared):
+        if not (self._whom.rows or self._whom.name) and (self._sentence.first_person or not (able and able[0].shared)):
+            if len({one.owners for one in able if one.score >= able[0].score - MARGIN}) > 1:
                 return self._found(judged, (), OTHERS)
         chosen: list[Judged] = []
         for one in able:
-            if not chosen or (one.score >= able[0].score - 2 * MARGIN and self._says_the_same(able[0], one)):
+            if not chosen or (one.score >= able[0].score - MARGIN and self._says_the_same(able[0], one)):
                 chosen.append(one)
             elif one.score >= able[0].score - MARGIN and not (able[0].denied > one.denied + 0.2):
                 return self._found(judged, (), SEVERAL)
@@ -320,7 +343,7 @@ class _Match:
             ]
             words = listed[-1] if listed else ""
         places = one.places if words else {
-            i for i, clause in enumerate(one.clauses) if i in one.places or (self._matter | self._denied) & _terms(clause.text)
+            i for i, clause in enumerate(one.clauses) if i in one.places or self._weight.keys() & _terms(clause.text)
         }  # fmt: skip
         wrong = "".join(parts[place] for place in sorted(one.places)).strip().rstrip(",，。.;；")
         return replace(one, wrong=wrong, becomes=without(parts, places, words))

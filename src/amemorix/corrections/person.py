@@ -16,7 +16,16 @@ from ..store.rows import persons as person_rows
 from .rows import Target
 from .sentence import FIRST, Sentence, kin
 
-__all__ = ["Clause", "Whom", "calls_by_name", "read_clauses", "speaks_of_self", "whom_meant"]
+__all__ = [
+    "Clause",
+    "Whom",
+    "calls_by_name",
+    "read_clauses",
+    "speaks_of_another",
+    "speaks_of_self",
+    "subject_kin",
+    "whom_meant",
+]
 
 ABOUT = 3
 _THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
@@ -31,6 +40,11 @@ _KIN_LEAD = lazy_regex(
     r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|.{0,5}?",
     re.I,
 )
+_HEAD_LEAD = lazy_regex(
+    r"\W*(?:(?:and|but|so|because|well|oh|yes|no|my|our)\s+|而且|但是?|不过|听说|其实|我们?家?的?)*(?:\w{0,12}\s)?",
+    re.I,
+)
+"""What may stand before the subject of a clause."""
 Owners = frozenset[int]
 """Persons; empty where nobody can be told."""
 Scopes = tuple[int, ...] | None
@@ -127,11 +141,13 @@ def read_clauses(
     for part in parts:
         before = found[-1] if found else Clause("", oneself)
         named, first = directory.find(part, chats), FIRST.search(part)
-        relative = next((one for one, (start, _) in kin(part).items() if _KIN_LEAD.fullmatch(part[:start])), "")
-        if named.persons and not (first and first.start() <= part.find(named.names[0])):
+        relative = subject_kin(part)
+        if named.persons and not first and _HEAD_LEAD.fullmatch(part[: part.find(named.names[0])]):
             owners = named.persons[0]
-        elif first or named.persons:
+        elif first and first.start() <= (part.find(named.names[0]) if named.persons else 0):
             owners = oneself
+        elif first or named.persons:  # somebody else stands before, or no subject: it may be about either
+            owners = oneself.union(*named.persons)
         elif _THIRD.search(part) and not about and before.owners == speaker and not before.kin:
             owners = frozenset[int]()
         else:
@@ -139,6 +155,16 @@ def read_clauses(
             relative = relative or before.kin
         found.append(Clause(part, owners, relative))
     return found
+
+
+def subject_kin(part: str) -> str:
+    """The relative or pet that a clause begins with; empty for none."""
+    return next((one for one, (start, _) in kin(part).items() if _KIN_LEAD.fullmatch(part[:start])), "")
+
+
+def speaks_of_another(text: str) -> bool:
+    """Whether the text says 他 or "she"."""
+    return _THIRD.search(text) is not None
 
 
 def speaks_of_self(text: str) -> bool:

@@ -18,7 +18,9 @@ MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
 _BREAK = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&-]|--|—)+(?=\s|$|[^\x00-\x7f])|[，。；！？…—\n]+")
 _BREAK_ZH = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&:：.-]|—|\.(?!\d))+|\s+|\.+$")
-FIRST = lazy_regex(r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me)\b", re.I)
+FIRST = lazy_regex(
+    r"我(?![国校司])|俺|咱|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.I
+)
 
 
 @cache
@@ -43,6 +45,8 @@ class Sentence:
     """The sentence, without words that only say that something is wrong."""
     said: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    ended: tuple[tuple[str, str], ...] = ()
+    """Of what is said, what has come to an end, and of what: ("we sold the van", "we the van")."""
     forget: str = ""
     exchange: tuple[str, str] | None = None
     """What is wrong and what is right, where the sentence names both: "Rex → Max"."""
@@ -96,7 +100,9 @@ def read_sentence(text: str) -> Sentence | None:
         else:
             (_read_chinese if chinese else _read_english)(clause, said, denied)
     rest = _pattern("closers").sub("", whole[start:]).strip(" ,，")
-    return Sentence(rest, tuple(said), tuple(denied), cued=opened or bool(denied)) if said or denied else None
+    ended = [(part, over) for part in said if (over := _pattern("ended").sub("", part)) != part]
+    cued = opened or bool(denied or ended)
+    return Sentence(rest, tuple(said), tuple(denied), tuple(ended), cued=cued) if said or denied else None
 
 
 def _clauses(text: str, chinese: bool) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ _NUMERAL = "零一二两三四五六七八九十百千万半"
 _MEASURE = "个只条名位家台辆本张套头匹次岁年天周点块元万斤公里楼号日月级分米"
 _VALUE = lazy_regex(
     r"(?P<mail>[\w.+-]+@[\w-]+\.[\w.]+)|(?P<phone>\+?\d[\d -]{5,}\d)|(?P<clock>\d{1,2}:\d\d(?:\s?[ap]m)?|\d{1,2}\s?[ap]\.?m\b)"
-    rf"|(?P<weekday>(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天末]|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)"
+    rf"|(?P<weekday>(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天末](?![次个回顿])|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)"
     r"|(?P<year>大?[去前今明后]年|(?:19|20)\d\d(?!\d))|(?P<day>大?[昨前今明后][天晚]|\b(?:yesterday|today|tomorrow|tonight)\b)"
     rf"|(?P<month>(?:\d+|[{_NUMERAL}]+)月|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b)"
     rf"|(?P<ordinal>\d+(?:st|nd|rd|th)\b|(?:\d+|[{_NUMERAL}]+)[号日])|(?P<grade>[高初大研][一二三四](?![一-龥]?[个只])|[{_NUMERAL}]年级)"
@@ -47,9 +47,9 @@ _OWN_SUBJECT = lazy_regex(
     r"我|(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur)\b|(?!(?:It|He|She|They|This|That|So|His|Her)\b)[A-Z][a-z]+\b"
 )
 _LISTED_AFTER = lazy_regex(
-    r"(?:\s*[、/]\s*|和|以及|跟|与|\s+(?:and|or|&)\s+)(?=\w)(?!(?:i|he|she|we|they|my)\b|[我你他她])", re.I
+    r"(?:\s*[、/]\s*|和|以及|\s+(?:and|or|&)\s+)(?=\w)(?!(?:i|he|she|we|they|my)\b|[我你他她])", re.I
 )
-_LISTED_BEFORE = lazy_regex(r"(?<=\w)(?<![我你他她])(?:\s*[、/]\s*|和|以及|跟|与|,?\s+(?:and|or|&)\s+)$", re.I)
+_LISTED_BEFORE = lazy_regex(r"(?<=\w)(?<![我你他她])(?:\s*[、/]\s*|和|以及|,?\s+(?:and|or|&)\s+)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
