@@ -59,6 +59,18 @@ async def test_hits_say_what_their_words_added(tiny_host: AMemorixHostService) -
     assert scores == sorted(scores, reverse=True)
 
 
+async def test_a_line_of_few_words_counts_less_for_its_length(tiny_host: AMemorixHostService) -> None:
+    short = "A red boat!"
+    long = "A red boat, a green boat, a red lake, a green lake, boats and boats, a lake of green boats."
+    await said(tiny_host, "c", ("Bob", short), ("Bob", long))
+    await tiny_host.settle()
+
+    found = await hits(tiny_host, "red boat", chat_id="c")
+
+    added = {hit["content"]: hit["explain"]["signals"].get("length", 0.0) for hit in found}
+    assert 0 < added[short] < added[long]
+
+
 async def test_it_can_be_switched_off(tiny_host: AMemorixHostService) -> None:
     await tiny_host.update_config({"retrieval.rerank.enabled": False})
 

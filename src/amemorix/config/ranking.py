@@ -46,13 +46,14 @@ class RerankWeights(Weights):
     session: float = live(0.1, "BM25 of the whole session.", ge=0, le=10)
     coverage: float = live(0.25, "Share of the query's weighted words in the window.", ge=0, le=10)
     dense: float = live(0.25, "Cosine of the vectors.", ge=0, le=10)
-    topic: float = live(0.22, "Highest cosine in the session.", ge=0, le=10)
+    topic: float = live(0.27, "Highest cosine in the session.", ge=0, le=10)
     reply: float = live(0.12, "The paragraph before is a question like the query.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.13, "Taken off when the paragraph is itself a question.", ge=0, le=10)
-    tokens: float = live(0.32, "Late interaction with the paragraph's words.", ge=0, le=10)
+    tokens: float = live(0.28, "Late interaction with the paragraph's words.", ge=0, le=10)
     words: float = live(0.6, "No effect any more: `tokens` compares Chinese, too.", ge=0, le=10)
     token_window: float = live(0.3, "Late interaction with the words of it and its neighbours.", ge=0, le=10)
+    length: float = live(0.1, "It has more than a few words, or follows a question like the query.", ge=0, le=10)
 
 
 class Rerank(Section):

@@ -27,7 +27,9 @@ BEFORE, AFTER = 0.8, 0.7
 STRIDE = 64
 """Candidates looked at between two looks at the clock."""
 HEAD_SIGNALS = {"tokens": "paragraph", "token_window": "window"}
-"""Signals that only the head of a ranking has, with the one that stands in where a paragraph has no vectors yet."""
+"""Matches that only the head of a ranking has, with the signal that stands in where a paragraph has no vectors yet."""
+ENOUGH = 10
+"""Content tokens from which a paragraph is long enough to say something of its own."""
 LOWEST_MATCH = 0.4
 """A cosine of words that means nothing: where everything is above it, everything matches."""
 LEAST_RANGE = 0.3
@@ -84,7 +86,8 @@ def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes
 
 
 def _by_tokens(db: Connection, generation: int, query: Encoded, head: Ids, sparse: SparseScores) -> dict[str, Floats]:
-    """How well the query's words are met by each paragraph, alone and with its neighbours."""
+    """How well the query's words are met by each paragraph, alone and with its neighbours; and how long it is, 1 from
+    `ENOUGH` or where it has no vectors yet."""
     ids, before, after = _with_neighbours(head, sparse)
     wanted = ids.tolist()
     held = embedding_rows.tokens(db, generation, wanted)
@@ -96,10 +99,12 @@ def _by_tokens(db: Connection, generation: int, query: Encoded, head: Ids, spars
 
     mine = of(head)
     wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
-    has = np.array([bool(held.get(id_)) for id_ in head.tolist()])
+    length = np.array([len(held.get(id_, b"")) for id_ in head.tolist()], np.float32) / query.tokens.shape[1]
+    has = length > 0
     return {
         "tokens": np.where(has, mine @ query.weights, np.float32(np.nan)),
         "token_window": np.where(has, wide @ query.weights, np.float32(np.nan)),
+        "length": np.where(has, np.minimum(length / np.float32(ENOUGH), np.float32(1)), np.float32(1)),
     }
 
 
@@ -121,20 +126,22 @@ def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
 def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> Fused:
     """The head by all signals, those that only it has included, before the rest, whose scores are pressed below it.
 
-    As it was if the head has none of those signals.
+    As it was if the head has none of those signals. A line of few words hardly ever answers alone (a length prior: Kraaij
+    et al. 2002), except one that follows a question like the query.
     """
     matched = np.column_stack([found[name] for name in HEAD_SIGNALS])
     if np.isnan(matched).all():
         return fused
     count, signals = len(matched), fused.signals
     seen = [_stretched(found[name], signals[instead][:count]) for name, instead in HEAD_SIGNALS.items()]
-    values = np.column_stack([fused.values[:count], *seen])
-    head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values, matched=matched)
+    length = np.maximum(found["length"], signals["reply"][:count])
+    values = np.column_stack([fused.values[:count], *seen, length])
+    head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS, "length"), values=values, matched=matched)
     head, rest = weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None))
     if not len(rest.ids):
         return head
     pressed = rest.score * np.float32(min(1.0, float(head.score.min()) / max(float(rest.score.max()), 1e-9)))
-    unseen = np.zeros((len(rest.ids), len(HEAD_SIGNALS)), np.float32)
+    unseen = np.zeros((len(rest.ids), len(head.names) - len(rest.names)), np.float32)
     return replace(
         head,
         ids=np.concatenate([head.ids, rest.ids]),
