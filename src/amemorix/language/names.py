@@ -156,7 +156,8 @@ def _name(run: Sequence[str], *, begins: bool) -> str:
         return ""
     if name.isupper() and len(name) > LONGEST_INITIALS:
         return ""
-    return "" if all(map(_is_talk, said)) or _CODE.fullmatch(name) else name
+    says_nothing = all(map(_is_talk, said)) and (begins or len(said) == 1)
+    return "" if says_nothing or _CODE.fullmatch(name) else name
 
 
 def _is_talk(word: str) -> bool:
