@@ -121,7 +121,7 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
 
 
 ASK_NOBODY = {
-    "episode": {"model_enabled": False}, "extraction": {"model": False, "chinese_names": False}, "profile": {"use_chat_model": False},
+    "episode": {"model_enabled": False}, "extraction": {"model": False}, "profile": {"use_chat_model": False},
 }  # fmt: skip
 """What derives in the background asks no chat model."""
 
@@ -143,11 +143,13 @@ async def memory_host(
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
     `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model is asked for
     episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given, in
-    November 2023: what is dated later has not happened yet, and no search shows its facts. The configuration file is not watched.
+    November 2023: what is dated later has not happened yet, and no search shows its facts. Chinese names are read where
+    `extraction` says so. The configuration file is not watched.
     """
     embedding = {"provider": "none"} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})
     settings = ASK_NOBODY | settings
+    settings["extraction"] = {"chinese_names": False, **settings["extraction"]}
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:

@@ -189,7 +189,10 @@ class ExtractionService(ChangeFollower):
     def _named(self, text: str, met: Mapping[str, Mention]) -> dict[str, Mention]:
         """Normalised name -> what is met of what is known, and what is written or read as a name; of names within one
         another the longest."""
+        called = tuple(f" {norm}" for norm, mention in met.items() if mention.kind == "person")
         read = {normalise_name(mention.name): mention for mention in names(text)}
+        # "Bridesmaids Jiahe and Siqi": where Jiahe is known, she is meant.
+        read = {norm: mention for norm, mention in read.items() if not norm.endswith(called)}
         if self._chinese is not None and are_chinese(text):
             for mention in self._chinese(text[:MOST_CHARS]):
                 norm = normalise_name(mention.name)

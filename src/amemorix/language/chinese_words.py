@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ..lazy_regex import lazy_regex
 from .stopwords import VAGUE
+from .word_lists import word_lists
 
 __all__ = ["HAN", "is_firm", "is_known_word", "is_person", "tagged_words"]
 
@@ -70,36 +71,12 @@ _VERBS = {
     "在": "[^，。！!？?]", "爱": "[吃喝看听玩上]", "会": "[^，。！!？?长]",
 }  # fmt: skip
 """A verb that may follow a name of two characters -> what then comes after it."""
-_FIRMS = frozenset(
-    [
-        "阿里",
-        "阿里巴巴",
-        "阿里云",
-        "小米",
-        "小鹏",
-        "小红书",
-        "华为",
-        "京东",
-        "老干妈",
-        "百度",
-        "美团",
-        "腾讯",
-        "拼多多",
-        "滴滴",
-        "网易",
-        "字节",
-        "字节跳动",
-        "蔚来",
-        "顺丰",
-    ]
-)
-"""Firms that are tagged as persons, places or common words."""
 _TITLES = ("老师", "师傅", "阿姨", "叔叔", "医生", "教授", "总", "哥", "姐", "经理", "主任")
 
 
 def is_firm(word: str) -> bool:
     """Whether the word is known for a firm, whatever it looks like."""
-    return word in _FIRMS
+    return word in word_lists("names")["firms"]
 
 
 def is_person(word: str, flag: str) -> bool:

@@ -26,7 +26,7 @@ _JOINS = _LISTS["joins"]
 _KANA = lazy_regex(r"[\u3041-\u30ff]")
 _WORK = lazy_regex(r"《([^》\n]{1,40})》")
 _QUOTED = lazy_regex(r"[\"“]([A-Z0-9][^\"”\n]{1,58})[\"”]|(?<!\w)'([A-Z0-9][^\"”\n]{1,58}?)'(?!\w)")
-_WORD = r"(?:[A-HJ-Z]\.(?=\s[A-Z])|[A-Z][\w&]*(?:-\w+)*(?:'[A-Z][\w-]*)?)"
+_WORD = r"(?:[A-HJ-Z]\.(?=\s[A-Z])|[A-Z][\w&]*(?:-\w+)*(?:'(?!(?:s|ll|re|ve|t|d|m)\b)[\w-]+)?(?!\w|'t\b))"
 _RUN = lazy_regex(
     rf"(?<![\w'@#/.-])(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Mt)\.\s)?{_WORD}(?:'s)?"
     rf"(?:\s(?:(?:of|the|de|del|la|van|von)\s){{0,2}}{_WORD}(?:'s)?){{0,4}}"
@@ -34,6 +34,7 @@ _RUN = lazy_regex(
 _GOES_ON = lazy_regex(r"(?:[a-z0-9,;&)]|(?<=\w)['’]s|[A-Z])['’]?\s$")
 """What stands before a word in the middle of a sentence."""
 _LATIN = lazy_regex(r"(?<![A-Za-z0-9@/.])[A-Z][A-Za-zÀ-ÿ]*[a-zÀ-ÿ]{2,}(?: [A-Z][a-z]+){0,2}(?![A-Za-z0-9])")
+_CODE = lazy_regex(r"[A-Z]\d+")
 LONGEST_INITIALS = 4
 """What is longer and all in capitals is shouted."""
 _SHOUTED = 0.5
@@ -144,7 +145,7 @@ def _name(run: Sequence[str], *, begins: bool) -> str:
     said = [word.removesuffix("'s") for word in run]
     if len(said) > 1 and said[0].lower().rstrip(".") in _LISTS["titles"]:
         return " ".join(said)
-    while said and (said[0].lower() in _NO_NAMES or said[0] in ("A", "I") or "'" in said[0][:2]):
+    while said and (said[0].lower() in _NO_NAMES or said[0] in ("A", "I")):
         said.pop(0)
     while begins and said and (_is_talk(said[0]) or said[0].endswith(("ing", "ly"))):
         said.pop(0)
@@ -155,12 +156,14 @@ def _name(run: Sequence[str], *, begins: bool) -> str:
         return ""
     if name.isupper() and len(name) > LONGEST_INITIALS:
         return ""
-    return "" if len(said) == 1 and _is_talk(name) else name
+    says_nothing = all(map(_is_talk, said)) and (begins or len(said) == 1)
+    return "" if says_nothing or _CODE.fullmatch(name) else name
 
 
 def _is_talk(word: str) -> bool:
     """Whether it names nothing by itself."""
-    return word.lower() in _BEGINS or is_talk(word.lower())
+    word = word.lower()
+    return word in _BEGINS or ("'" not in word and is_talk(word))
 
 
 def _kind(said: Sequence[str]) -> str:

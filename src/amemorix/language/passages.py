@@ -1,12 +1,11 @@
-"""A text to be read for knowledge, and what is read out of it."""
+"""The kind of a text, and what is read out of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Extraction", "KnowledgeType", "Mention", "Passage", "Triple"]
+__all__ = ["Extraction", "KnowledgeType", "Mention", "Triple"]
 
 KnowledgeType = Literal["", "factual", "narrative", "quote"]
 """The kind of a text; empty: short, or said in a chat, and so of none."""
@@ -36,13 +35,3 @@ class Extraction:
 
     entities: tuple[Mention, ...] = ()
     relations: tuple[Triple, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text to be read; `speaker` is who means himself by "I", empty if nobody does."""
-
-    text: str
-    speaker: str = ""
-    known: Mapping[str, Mention] = field(default_factory=dict)
-    """Normalised name -> what the memory knows by it: persons of the chat, and entities met before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import cast
 
@@ -74,10 +75,18 @@ def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
     return import_module("amemorix.models.local.embedder").made_by(fingerprint, environ)
 
 
-def chinese_names(environ: Mapping[str, str]) -> Callable[[str], Iterable[Mention]] | None:
-    """What reads the Chinese names in a text, None if its model is not installed or cannot be run."""
-    reader = import_module("amemorix.models.local.lac").create_if_installed(environ)
-    return None if reader is None else reader.names
+def chinese_names(environ: Mapping[str, str]) -> Callable[[str], Iterable[Mention]]:
+    """What reads the Chinese names in a text; none where its model is not installed. It is loaded for the first text."""
+
+    @cache
+    def reader() -> Callable[[str], Iterable[Mention]] | None:
+        return import_module("amemorix.models.local.lac").create_if_installed(environ)
+
+    def names(text: str) -> Iterable[Mention]:
+        read = reader()
+        return () if read is None else read(text)
+
+    return names
 
 
 def create_none(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:  # noqa: ARG001

@@ -73,22 +73,8 @@ def convert(weights: Path, graph: Path, model: LocalModel) -> None:
 
 
 class ChineseNames:
-    """Reads names with the model in `folder`, which is loaded when the first Chinese text is read."""
+    """Reads names with the model in `folder`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._net: _Net | None = None
-
-    def names(self, text: str) -> Iterator[Mention]:
-        """The names in a text, in reading order."""
-        for piece in _PIECE.findall(text):
-            if _HAN.search(piece):
-                if self._net is None:
-                    self._net = _Net(self._folder)
-                yield from _names(piece, *self._net.tags(piece))
-
-
-class _Net:
     def __init__(self, folder: Path) -> None:
         with np.load(folder / TABLE) as table:
             characters, variants = table["characters"].tolist(), table["variants"].tolist()
@@ -105,7 +91,13 @@ class _Net:
         self._session = open_session(str(folder / GRAPH))
         self._input = self._session.get_inputs()[0].name
 
-    def tags(self, text: str) -> tuple[list[str], list[float]]:
+    def __call__(self, text: str) -> Iterator[Mention]:
+        """The names in a text, in reading order."""
+        for piece in _PIECE.findall(text):
+            if _HAN.search(piece):
+                yield from _names(piece, *self._read(piece))
+
+    def _read(self, text: str) -> tuple[list[str], list[float]]:
         """The likeliest row of tags (Viterbi 1967), one for each character, and how sure each is by itself."""
         ids = [self._id(character) for character in text.translate(self._plain)]
         outputs = self._session.run(None, {self._input: self._vectors[[ids]].astype(np.float32)})
