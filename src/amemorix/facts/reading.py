@@ -13,12 +13,12 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from . import rows as fact_rows
-from .dedup import UpdateDecision
 from .language.context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
 from .language.framing import retracts
 from .language.implicit_subject import mentions_somebody
 from .language.rules import Claim, Reader, read_facts, statement
 from .language.slots import STATEMENT
+from .succession import Compared
 
 __all__ = ["Heard", "Paragraph", "ParagraphReader", "Reading"]
 
@@ -85,7 +85,7 @@ class Heard:
     claim: Claim
     authority: str
     confidence: float
-    decision: UpdateDecision | None = None
+    compared: tuple[Compared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
-from ..facts.dedup import MemUpdateChecker
 from ..facts.service import FactService
+from ..facts.succession import MemUpdateChecker
 from ..forgetting.files import purge_again
 from ..forgetting.purge import PurgeService
 from ..forgetting.service import DeletionService

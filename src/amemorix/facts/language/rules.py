@@ -89,6 +89,10 @@ class Claim:
     """It does not say whom it is about: the speaker, if nobody else is being talked of."""
     only_ends: bool = False
     """It means something only where what it denies is held."""
+    kind: str = ""
+    importance: float = 0.5
+    sentence: str = ""
+    """The whole sentence where the value is a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
