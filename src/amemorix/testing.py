@@ -120,7 +120,7 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
 
 
 ASK_NOBODY = {
-    "episode": {"model_enabled": False}, "extraction": {"model": False}, "profile": {"use_chat_model": False},
+    "episode": {"model_enabled": False}, "extraction": {"model": False, "chinese_names": False}, "profile": {"use_chat_model": False},
 }  # fmt: skip
 """What derives in the background asks no chat model."""
 

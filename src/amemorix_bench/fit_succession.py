@@ -32,8 +32,8 @@ RIDGE, STEPS, RATE = 0.003, 500, 0.05
 FOLDS, SEEDS = 5, 3
 UNRELATED, WEIGHT = 3_000, 0.2
 """Pairs of lines that have nothing to do with each other, and how much one counts."""
-UNKNOWN = 0.15
-"""How often the kind of a line is taken for not known."""
+READ = 0.7
+"""How often the kind of a line is what the classifier makes of it, and not the labelled one."""
 MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion"})
 """Kinds of which two lines of different persons rarely speak of one matter."""
 OVER, DOUBT, REPEATS = 0.06, 0.2, 0.01
@@ -75,7 +75,7 @@ def _table(pairs: Sequence[Pair], known: dict[str, Said], rng: np.random.Generat
     """(names, values) of the features of each pair."""
     rows: list[dict[str, float]] = []
     for pair in pairs:
-        before, after = (kind if rng.random() >= UNKNOWN else "" for kind in pair.kinds)
+        before, after = (kind if rng.random() >= READ else "" for kind in pair.kinds)
         rows.append(features(known[pair.old], known[pair.new], (before, after)))
     names = list(rows[0])
     return names, np.array([[float(row[name]) for name in names] for row in rows])

@@ -171,7 +171,6 @@ class FactEditor:
         change = Change(self._now, self._now, self._reason or reason, self._requested_by, undo, stood)
         for group in groups:
             changed |= self._ledger.settle(self._db, group, change)
-            self._ledger.refresh_profile(self._db, group, self._now, whole=True)
         return changed
 
 

@@ -69,7 +69,9 @@ class Question:
         fitting = [one for one in self.asked if one.denied is None or one.denied == is_denied or _untyped(row)]
         if self._names(row.attribute, fitting):
             score += SLOT
-        elif _untyped(row) and any(row.kind in one.kinds for one in fitting):
+        elif _untyped(row) and any(
+            row.kind in one.kinds if row.kind else one.words.search(fold(row.value)) for one in fitting
+        ):
             score += KIND
         return score - DENIED * is_denied if score > 0 else 0.0
 

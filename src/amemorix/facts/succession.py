@@ -23,6 +23,7 @@ from ..language.normalise import fold, tokens
 from ..language.stopwords import VAGUE
 from ..lazy_regex import lazy_regex
 from ..ports import ChatModel, Embedder
+from .classifier import classifier
 from .language.slots import STATEMENT
 from .rows import Outcome
 from .word_lists import any_of, read_lists
@@ -108,6 +109,11 @@ class Said:
     numbers: frozenset[str]
     cues: Mapping[str, tuple[str, ...]]
     """Which words of each list of cues it holds."""
+    kind: str
+    is_change: bool
+    """Whether the classifier of sentences takes it for news that something is no longer as it was."""
+    of_other: bool
+    """Whether it takes it for one about somebody else."""
     vector: Floats | None = None
 
 
@@ -118,9 +124,11 @@ def said(text: str, vector: Floats | None = None) -> Said:
     ascii_words = {one for one in found if one.isascii() and one not in VAGUE}
     pairs = {one for one in found if len(one) == 2 and not one.isascii() and _PARTICLES.isdisjoint(one)}
     single = {one for one in found if len(one) == 1 and not one.isascii() and one not in _PARTICLES}
+    (read,) = classifier().read([text], [vector])
     return Said(
         text, frozenset(ascii_words | pairs), frozenset(ascii_words | single), tuple(_WORD.findall(folded)),
-        frozenset(_NUMBER.findall(folded)), {name: tuple(cue.findall(folded)) for name, cue in _cues().items()}, vector,
+        frozenset(_NUMBER.findall(folded)), {name: tuple(cue.findall(folded)) for name, cue in _cues().items()},
+        "" if read.kind == "none" else read.kind, read.mode == "change", read.about == "other", vector,
     )  # fmt: skip
 
 
@@ -138,6 +146,7 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
     `near` and what is made of it are of the vectors, and left out where there are none.
     """
     shared, signs = old.terms & new.terms, old.signs & new.signs
+    kinds = (kinds[0] or old.kind, kinds[1] or new.kind)
     same_kind = bool(kinds[0]) and kinds[0] == kinds[1]
     change, end, also, moment = (bool(new.cues[name]) for name in ("change", "end", "also", "moment"))
     news = change or end
@@ -153,6 +162,8 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
         "signs_of_new": len(signs) / max(1, len(new.signs)),
         "shares": bool(shared),
         "change": change, "end": end, "also": also, "moment": moment,
+        "is_change": new.is_change, "was_change": old.is_change, "of_other": new.of_other and not old.of_other,
+        "shared_is_change": new.is_change and bool(signs), "free_is_change": new.is_change and free,
         "change_before": bool(old.cues["change"]), "end_before": bool(old.cues["end"]),
         "denial_differs": denied[0] != denied[1], "denied": denied[1],
         "numbers_differ": bool(old.numbers and new.numbers and old.numbers != new.numbers),
@@ -177,7 +188,7 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
             "near": near, "near_squared": max(near, 0.0) ** 2,
             "near_1": steps[0], "near_2": steps[1], "near_3": steps[2],
             "near_change": near * change, "near_end": near * end, "near_denial": near * (denied[0] != denied[1]),
-            "near_also": near * also, "near_moment": near * moment,
+            "near_is_change": near * new.is_change, "near_also": near * also, "near_moment": near * moment,
             "near_no_cue": near * (not news and denied[0] == denied[1]),
             "near_1_news": steps[0] * news, "near_2_news": steps[1] * news, "free_near_news": free * steps[1] * news,
             "near_end_of_shared": steps[0] * end * bool(signs),
@@ -368,7 +379,8 @@ def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> b
     """Whether it is worth comparing: of the same or an unknown kind, or naming the same thing."""
     if new.key == known.key or (new.is_typed and known.is_typed and new.key[2] == known.key[2]):
         return False  # of one slot, the ledger tells which is true; of two, both are
-    if not new.kind or not known.kind or new.kind == known.kind:
+    kinds = (new.kind or mine.kind, known.kind or other.kind)
+    if not all(kinds) or kinds[0] == kinds[1]:
         return True
     return not mine.terms.isdisjoint(other.terms)
 

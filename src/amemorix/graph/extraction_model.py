@@ -77,7 +77,7 @@ class ModelReader:
                 readings += self._checked(answer, batch)
         except ChatUnavailable as exc:
             if not self.away:
-                log.warning("%s What was read by rules stands; the chat model is asked again later.", exc)
+                log.warning("%s The names that were read stand; the chat model is asked again later.", exc)
             self.away = True
             return None
         self.away = False

@@ -57,7 +57,7 @@ def changed(db: Connection, cursor: int, limit: int) -> tuple[int | None, list[i
 def material(
     db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
 ) -> list[ReadingMaterial]:
-    """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
+    """Those of the paragraphs that live, by row; with `again` or if `named`, also those that have been read."""
     values = {"ids": array(ids), "named": array(named), "again": again}
     return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
 
@@ -67,7 +67,7 @@ def keep(
 ) -> None:
     """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
 
-    `known` is the last piece of news about names that the rules knew of when they read.
+    `known` is the last piece of news about names that was known when they were read.
     """
     rows = db.run("extraction_live", ids=array(reading.paragraph for reading in readings))
     alive = {row[0] for row in rows}

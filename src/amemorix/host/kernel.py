@@ -37,8 +37,7 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
-from ..models.registry import made_by
-from ..profiles.query import ProfileReader
+from ..models.registry import chinese_names, made_by
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
@@ -109,25 +108,24 @@ class SDKMemoryKernel:
         # what is derived from them
         self.late_names = NamingService(store, background=background)
         self.extraction = ExtractionService(
-            store, settings=config.extraction, clock=clock, background=background, chat=chat
-        )
+            store, settings=config.extraction, clock=clock, background=background, chat=chat,
+            chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
+        )  # fmt: skip
         self.episodes = EpisodeService(store, settings=config.episode, clock=clock, background=background, chat=chat)
         checker = MemUpdateChecker(
-            config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
+            config.facts, embedder=lambda: self.vectors.configured, chat=lambda: chat, background=background
         )
         self.facts = FactService(
-            store, settings=config.facts, profile=config.profile, clock=clock, zones=zones, indexes=indexes,
-            checker=checker, background=background,
+            store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
+            embedder=lambda: self.vectors.configured, checker=checker, background=background,
         )  # fmt: skip
-        self.profiles = PersonProfileService(
-            store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index, chat=chat
-        )
         self.derivers: dict[str, ChangeFollower] = {
             "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,
-            "profiles": self.profiles,
         }  # fmt: skip
         derivers = self.derivers.values()
-        self.profile_reader = ProfileReader(store, config=config, clock=clock, indexes=indexes, service=self.profiles)
+        self.profiles = PersonProfileService(
+            store, config=config, clock=clock, zones=zones, indexes=indexes, facts=self.facts
+        )
 
         # finding
         self.search = SearchService(
@@ -135,7 +133,7 @@ class SDKMemoryKernel:
             right_of_way=store.right_of_way,
         )  # fmt: skip
         self.contexts = ContextBuilder(
-            store, config=config, searches=self.search, profiles=self.profile_reader, indexes=indexes, clock=clock,
+            store, config=config, searches=self.search, profiles=self.profiles, clock=clock,
             zones=zones,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)

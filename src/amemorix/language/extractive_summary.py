@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..lazy_regex import lazy_regex
+from .chinese_words import is_person, tagged_words
 from .normalise import tokens
-from .relations.chinese_phrases import is_person, tagged_words
 from .stopwords import CHINESE_TALK, is_talk
 
 __all__ = ["keywords", "summarise", "title"]

@@ -19,6 +19,41 @@ select id, person, entity, scope, attribute, value, norm, polarity, cardinality,
        kind, importance, doubted_by
 from facts where deleted_at is null;
 
+-- Sentences are chosen where rules had found values: what rules read goes, and every paragraph is read anew. What a hand has
+-- asserted, decided, pinned, refuted or deleted stays.
+delete from facts where asserted_at is null and not pinned and deleted_at is null and status <> 'retracted'
+    and not exists (select 1 from fact_evidence e where e.fact = facts.id and e.stance = 'refute')
+    and not exists (select 1 from fact_transitions t where t.fact = facts.id and t.requested_by <> '');
+
+insert into meta (key, value) select 'facts_scan', '0:' || coalesce(max(seq), 0) from changes
+where true
+on conflict (key) do update set value = excluded.value;
+
+-- A profile is read from the facts when it is asked for: nothing of it is stored but what a hand has written.
+drop trigger paragraphs_forget_profiles;
+drop table profile_evidence;
+drop table profile_snapshots;
+delete from tasks where kind = 'profile';
+delete from delete_operation_items where kind = 'profile_snapshot';
+create index facts_by_weight on facts (person, importance desc) where person is not null and deleted_at is null;
+
+-- Relations that rules read out of texts go, for no relation is read so any more, and with them the names that nothing else
+-- speaks of; then all texts are read for names anew. What was told, read by a chat model, deleted or merged by hand stays.
+delete from relations where origin = 'rule' and deleted_at is null and merged_into is null
+    and id not in (select merged_into from relations where merged_into is not null);
+
+delete from paragraph_entities where entity in (select id from entities where origin = 'rule' and deleted_at is null);
+
+delete from entities where origin = 'rule' and deleted_at is null and merged_into is null
+    and id not in (select merged_into from entities where merged_into is not null)
+    and id not in (select subject from relations union select object from relations)
+    and id not in (select entity from facts where entity is not null)
+    and id not in (select entity from entity_aliases);
+
+update paragraphs set extracted = 0 where extracted > 0;
+
+update meta set value = (select coalesce(max(seq), 0) from changes) || ':0' where key = 'extracted_upto';
+
 -- What the comparison of two statements of one person came to, by their words alone: `later` says that `fact` is over
 -- (replaces, ends), may be over (doubts) or is part of it (completes). It counts while `later` stands and, but for `completes`,
 -- was said after `fact`.
