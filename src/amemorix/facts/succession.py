@@ -408,7 +408,7 @@ def _settled(
         if over >= weights.over:
             outcomes.append("replaces" if one[2] >= one[3] else "ends")
         else:
-            outcomes.append("doubts" if over >= weights.doubt or sensitive else None)
+            outcomes.append("doubts" if sensitive or over >= max(weights.doubt, one[1]) else None)
     if outcomes == [None, None]:
         return None
     return Compared(before, if_later=outcomes[0], if_earlier=outcomes[1], reason="weights: things have changed since")
