@@ -12,7 +12,7 @@ from ..store.ports import Connection
 from ..store.rows import undo_records
 from . import rows as fact_rows
 from .language.slots import STATEMENT
-from .language.values import normal
+from .language.typed_values import normal
 from .ledger import UNDO_KIND, Change, FactLedger, Stood, snapshot
 from .rows import FactGroup, FactRow, Transition
 
