@@ -37,6 +37,8 @@ FRESH_SHARE = 0.3
 """How much of an item's score wanes with its age, by 1/e in a year."""
 REPEATED = 0.15
 """How much a second mention adds to the weight, and each further doubling."""
+BREVITY = 0.5
+"""How much the length of a statement counts against it where room is short."""
 CONSIDERED = 100
 """Statements of a person that a profile chooses from."""
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
@@ -105,20 +107,24 @@ def within(
 ) -> list[ProfileItem]:
     """Of items in the order of their rank those that fit a budget of tokens, at most `each` of a section.
 
-    What is relevant comes before the others, and counts in no section; what stands beside another brings it along.
+    What is relevant comes before the others, and counts in no section; of the others what says its part in few words.
+    What stands beside another brings it along.
     """
     chinese = is_chinese(items)
+    newest = max((item.at for item in items), default=0.0)
+    costs = {item: estimated_tokens(worded(item, chinese=chinese, zone=zone)) + 1 for item in items}
+    worth = {item: score(item, newest) / costs[item] ** BREVITY for item in items}
     of_ref = {item.ref: item for item in items if item.ref}
     taken: dict[ProfileItem, None] = {}
     counts: dict[str, int] = {}
     room = budget
-    for item in sorted(items, key=lambda item: -relevance.get(item, 0.0)):
+    for item in sorted(items, key=lambda item: (-relevance.get(item, 0.0), -worth[item])):
         if item in taken or (counts.get(item.section, 0) >= each and item not in relevance):
             continue
         other = of_ref.get(item.beside)
         group = [one for one in (other, item) if one is not None and one not in taken]
         headings = {one.section for one in group} - counts.keys()
-        cost = sum(estimated_tokens(worded(one, chinese=chinese, zone=zone)) + 1 for one in group)
+        cost = sum(costs[one] for one in group)
         cost += sum(estimated_tokens(HEADINGS[section][chinese]) for section in headings)
         if cost > room:
             continue

@@ -8,9 +8,9 @@ where f.id in (
       and valid_from <= :now and (valid_to is null or valid_to > :now)
     order by importance desc, id desc limit :limit)
   and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
-        and (p.expires_at is null or p.expires_at > :now)))
+      select 1 from fact_evidence e cross join paragraphs p
+      where e.fact = f.id and p.id = e.paragraph and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null
+        and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet'
        or (f.attribute not in ('partner', 'spouse') and exists (select 1 from facts o where o.superseded_by = f.id)))
 order by f.importance desc, f.id desc;

@@ -15,6 +15,7 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
+from ..ids import row_number
 from ..indexes.projections import Indexes, SearchIndexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
@@ -48,6 +49,8 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
+FACT_HITS = 5
+"""Hits that bring the facts they state."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
 
@@ -88,7 +91,7 @@ class SearchService:
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._access = Access(store.names, config)
         self._retriever = DualPathRetriever(store.names)
-        self._facts = FactReader(store)
+        self._facts = FactReader(store, zones)
         self._aggregate = AggregateQueryService()
 
     def request(self, **asked: Any) -> KernelSearchRequest:
@@ -154,9 +157,8 @@ class SearchService:
             indexes = self._indexes.caught_up(db)
             plan = self._plan(db, request, source, window, as_of)
             answer = RetrievalResult(mode=request.mode)
-            self._add_facts(db, request, plan, answer)
             if not plan.query.text:
-                return _answered(answer, _newest(db, plan), plan), {}
+                return self._answered(db, request, answer, _newest(db, plan), plan), {}
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
             begun = _Begun(plan, answer, query, self._retriever.lexical(db, indexes, plan))
@@ -189,14 +191,28 @@ class SearchService:
         fused = self._retriever.rank(db, indexes, plan, found)
         answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
         if request.mode == "episode":
-            return _answered(answer, episode_hits(db, fused, plan, found.allow), plan)
+            return self._answered(db, request, answer, episode_hits(db, fused, plan, found.allow), plan)
         hits = ranked_hits(db, fused, plan, found.touched)
         if request.mode != "aggregate":
-            return _answered(answer, with_replaced(db, hits, plan), plan)
+            return self._answered(db, request, answer, with_replaced(db, hits, plan), plan)
         branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
         if plan.window is not None and hits:
             branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
-        return _answered(answer, self._aggregate.merge(branches, plan.limit), plan)
+        return self._answered(db, request, answer, self._aggregate.merge(branches, plan.limit), plan)
+
+    def _answered(
+        self,
+        db: Connection,
+        request: KernelSearchRequest,
+        answer: RetrievalResult,
+        hits: Sequence[Hit],
+        plan: SearchPlan,
+    ) -> RetrievalResult:
+        answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
+        answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
+        answer.summary = summary(answer.hits)
+        self._add_facts(db, request, plan, answer)
+        return answer
 
     def _times(self, request: KernelSearchRequest) -> tuple[Span | None, float | None]:
         """(window, as_of), once everything that can be refused has been checked."""
@@ -248,7 +264,7 @@ class SearchService:
     def _add_facts(
         self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, answer: RetrievalResult
     ) -> None:
-        """What is known of whom the query names, or of the user who asks of himself."""
+        """What is known of whom the query names, or of the user who asks of himself: what the likely hits say first."""
         limit = self._config.facts.search_limit
         if not limit:
             return
@@ -256,7 +272,9 @@ class SearchService:
         if request.user_id and FIRST_PERSON.search(request.query):
             called = self._indexes.names.index.matching(request.user_id, plan.scopes)
             persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
-        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare)
+        likely = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS] if hit.confidence >= WEAK]
+        hits = tuple(row for row in likely if row is not None)
+        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits)
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
                 answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
@@ -286,10 +304,3 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
 
 def _likeliest(hits: Sequence[Hit]) -> float:
     return max((hit.confidence for hit in hits), default=0.0)
-
-
-def _answered(answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:
-    answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
-    answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
-    answer.summary = summary(answer.hits)
-    return answer
