@@ -291,9 +291,10 @@ class _Match:
         most = max((one.denied for one in able), default=0.0)
         if most >= 0.5:  # some say what is denied: the others are not meant
             able = [one for one in able if one.denied >= 0.6 * most]
-        unsaid = not (self._whom.rows or self._whom.name)
-        near = [one.owners for one in able if one.score >= able[0].score - MARGIN]
-        if unsaid and (self._sentence.first_person or not (able and able[0].shared)) and len(set(near)) > 1:
+        unknown = not (self._whom.rows or self._whom.name) and (
+            self._sentence.first_person or not (able and able[0].shared)
+        )
+        if unknown and len({one.owners for one in able if one.score >= able[0].score - MARGIN}) > 1:
             return self._found(judged, (), OTHERS)
         chosen: list[Judged] = []
         for one in able:

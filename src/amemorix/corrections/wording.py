@@ -131,7 +131,7 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
     said = [(part, words_of(part)) for part in sentence.said]
     denied = [(part, words_of(part)) for part in sentence.denied]
     so = {word.form for _, words in said for word in words}
-    not_so = {word.form for _, words in denied for word in words if not word.filler} - so
+    not_so = {word.form for _, words in denied for word in words if not word.filler} - so - names
     known = {word.form for _, words in denied for word in words} | {word.form for word in line}
     fresh = [
         (part, words, [i for i, word in enumerate(words) if not word.filler and word.form not in known and word.form not in names])

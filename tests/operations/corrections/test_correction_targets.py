@@ -17,44 +17,6 @@ FEEDBACK = {"enabled": True, "window_hours": 1.0, "poll_interval_seconds": 3600.
 EGGS, EGGS_ZH = "Wrong, I'm allergic to eggs, not nuts", "不对，我是对鸡蛋过敏，不是花生"
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong", "right", "subject"),
-    [
-        (EGGS, "nuts", "eggs", ""),
-        (EGGS_ZH, "花生", "鸡蛋", ""),
-        ("不是上海，林澈住在杭州", "上海", "杭州", "林澈"),
-        ("我不是住上海，是住杭州", "上海", "杭州", ""),
-        ("不对不对，我在字节上班，不是腾讯", "腾讯", "字节", ""),
-        ("我今年26岁，不是25岁", "25岁", "26岁", ""),
-        ("It's eggs I'm allergic to, not nuts", "nuts", "eggs", ""),
-        ("No, Lin is allergic to eggs, not nuts", "nuts", "eggs", "Lin"),
-        ("删掉关于林澈过敏的记录", "过敏", "", "林澈"),
-        ("哈哈你记错啦，我对花生不过敏呀", "花生", "", ""),
-        ("你搞错了！我是对鸡蛋过敏！不是花生！", "花生", "鸡蛋", ""),
-        ("no, i moved. i live in rome now, not in berlin", "berlin", "rome", ""),
-    ],
-)
-def test_the_parts_of_a_sentence_are_told_apart(text: str, wrong: str, right: str, subject: str) -> None:
-    reading = read_correction(text)
-    assert reading is not None
-    assert (reading.wrong, reading.right, reading.subject) == (wrong, right, subject)
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong", "subject"),
-    [("林澈不喜欢香菜", "香菜", "林澈"), ("Mia does not work at Google", "Google", "Mia"), ("I don't know", None, ""),
-     ("我不知道", None, ""), ("good morning", None, ""), ("今天天气不错", None, ""), ("不不不，不是不", None, "")],
-)  # fmt: skip
-def test_a_denial_is_read_where_somebody_asks_for_a_correction(text: str, wrong: str | None, subject: str) -> None:
-    reading = read_denial(text)
-    assert (reading and reading.wrong, reading.subject if reading else "") == (wrong, subject)
-
-
-def test_what_only_says_that_something_is_wrong_is_left_out() -> None:
-    assert plainly(EGGS) == "I'm allergic to eggs, not nuts"
-    assert plainly("不对不对，你记错了，我住在杭州") == "我住在杭州"
-
-
 async def facts(host: AMemorixHostService, person: str) -> set[tuple[str, str, bool, str]]:
     """(attribute, value, denied, authority) of what is held true."""
     given = {"action": "list", "person_id": person, "status": ["active", "conflicted"]}
