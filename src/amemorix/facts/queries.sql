@@ -276,6 +276,12 @@ where f.id in (select id from facts where person in (select value from json_each
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.valid_from desc, f.id desc limit :limit;
 
+-- name: facts_given_way
+-- what gave way to these facts
+select f.* from fact_rows f
+where f.id in (select id from facts where superseded_by in (select value from json_each(:ids))) and f.status = 'superseded'
+order by f.id desc limit :limit;
+
 -- name: facts_resting_on
 -- the facts that these paragraphs support
 select e.fact, e.paragraph from fact_evidence e

@@ -152,7 +152,8 @@ class FactReader:
             values = {"ids": array(row.id for row in rows), "paragraphs": array(places)}
             for fact, paragraph in db.run("facts_resting_on", **values):
                 resting_on[fact] = min(resting_on.get(fact, MOST), places[paragraph])
-        return self.items(db, ranked(read_question(bare), rows, resting_on, limit), moment, scopes)
+        before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
+        return self.items(db, ranked(read_question(bare), rows, before, resting_on, limit), moment, scopes)
 
     def items(
         self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None

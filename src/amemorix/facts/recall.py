@@ -109,20 +109,20 @@ def read_question(bare: str) -> Question:
 
 
 def ranked(
-    question: Question, rows: Sequence[FactRow], resting_on: Mapping[int, int], limit: int
-) -> list[FactRow]:  # fmt: skip
+    question: Question, rows: Sequence[FactRow], before: Iterable[FactRow], resting_on: Mapping[int, int], limit: int
+) -> list[FactRow]:
     """The facts that are asked for, the best first: within one matter the newest.
 
-    `resting_on`: fact -> the place of the first hit that it rests on. What may be outdated stands behind what says so,
-    and not without it.
+    `before`: what gave way to these; who asks for it, asks for what took its place. `resting_on`: fact -> the place of the
+    first hit that it rests on. What may be outdated stands behind what says so, and not without it.
     """
-    scores: dict[int, float] = {}
-    for row in rows:
-        score = question.relevance(row)
-        if row.id in resting_on:
-            score += HIT / (1 + resting_on[row.id])
-        if score > 0 or question.of_everything:
-            scores[row.id] = score
+    scores = {row.id: question.relevance(row) for row in rows}
+    for row in before:
+        after = row.superseded_by or 0
+        scores[after] = max(scores.get(after, 0.0), question.relevance(row))
+    for fact, place in resting_on.items():
+        scores[fact] += HIT / (1 + place)
+    scores = {id_: score for id_, score in scores.items() if score > 0 or question.of_everything}
     # of one matter, such as a slot with one value, the best score counts for all
     of_matter: dict[tuple[int | None, int | None, str], float] = {}
     for row in rows:

@@ -178,6 +178,11 @@ def open_facts(
     return [FactRow(*row) for row in db.run(name, **values)]
 
 
+def given_way(db: Connection, facts: Iterable[int], limit: int) -> list[FactRow]:
+    """The facts that gave way to these, the newest first."""
+    return [FactRow(*row) for row in db.run("facts_given_way", ids=array(facts), limit=limit)]
+
+
 def standing(db: Connection, facts: Iterable[int]) -> set[int]:
     """Those of the facts that something supports and nobody retracted."""
     return {row[0] for row in db.run("facts_standing", ids=array(facts))}

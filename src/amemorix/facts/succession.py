@@ -35,6 +35,8 @@ TASK = "dedup"
 OUTCOMES = ("apart", "repeats", "replaces", "ends")
 """What the weights tell apart, in their order."""
 WEIGHTS_FILE, CUES_FILE = "succession.json", "succession.toml"
+NEAR = 0.4
+"""Cosine from which on statements of different kinds are compared too."""
 MOST_TEXTS = 4_096
 """Texts whose vectors and words are kept in memory."""
 Floats = NDArray[np.float32]
@@ -380,9 +382,11 @@ def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> b
     if new.key == known.key or (new.is_typed and known.is_typed and new.key[2] == known.key[2]):
         return False  # of one slot, the ledger tells which is true; of two, both are
     kinds = (new.kind or mine.kind, known.kind or other.kind)
-    if not all(kinds) or kinds[0] == kinds[1]:
+    if not all(kinds) or kinds[0] == kinds[1] or not mine.signs.isdisjoint(other.signs):
         return True
-    return not mine.terms.isdisjoint(other.terms)
+    if mine.vector is not None and other.vector is not None and float(mine.vector @ other.vector) >= NEAR:
+        return True
+    return bool(mine.cues["partner"] and other.cues["partner"])
 
 
 def _settled(
@@ -418,9 +422,9 @@ def _is_sensitive(one: Said, other: Said) -> bool:
     """Whether both speak of one allergy or of a partner: such a thing is not shown as sure past a later word on it."""
     of_partner = bool(one.cues["partner"] and other.cues["partner"])
     of_allergy = bool(one.cues["allergy"] or other.cues["allergy"]) and not one.terms.isdisjoint(other.terms)
-    same_people = set(one.cues["other"]) - set(one.cues["partner"]) == set(other.cues["other"]) - set(
-        other.cues["partner"]
-    )
+    partner = _cues()["partner"]
+    people = [{who for who in said_.cues["other"] if not partner.search(who)} for said_ in (one, other)]
+    same_people = people[0] == people[1]
     return (of_partner or of_allergy) and same_people
 
 

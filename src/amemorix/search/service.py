@@ -49,7 +49,7 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
-FACT_HITS = 5
+FACT_HITS = 3
 """Hits that bring the facts they state."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
@@ -264,7 +264,7 @@ class SearchService:
     def _add_facts(
         self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, answer: RetrievalResult
     ) -> None:
-        """What is known of whom the query names, or of the user who asks of himself: what the likely hits say first."""
+        """What is known of whom the query names, or of the user who asks of himself: what the first hits say, too."""
         limit = self._config.facts.search_limit
         if not limit:
             return
@@ -272,8 +272,8 @@ class SearchService:
         if request.user_id and FIRST_PERSON.search(request.query):
             called = self._indexes.names.index.matching(request.user_id, plan.scopes)
             persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
-        likely = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS] if hit.confidence >= WEAK]
-        hits = tuple(row for row in likely if row is not None)
+        rows = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS]]
+        hits = tuple(row for row in rows if row is not None)
         asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits)
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
