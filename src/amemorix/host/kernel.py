@@ -108,10 +108,7 @@ class SDKMemoryKernel:
 
         # what is derived from them
         self.late_names = NamingService(store, background=background)
-        self.extraction = ExtractionService(
-            store, settings=config.extraction, clock=clock, background=background, chat=chat
-        )
-        self.episodes = EpisodeService(store, settings=config.episode, clock=clock, background=background, chat=chat)
+        self.extraction = ExtractionService(store, settings=config.extraction, clock=clock, background=background)
         checker = MemUpdateChecker(
             config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
         )
@@ -119,11 +116,20 @@ class SDKMemoryKernel:
             store, settings=config.facts, profile=config.profile, clock=clock, zones=zones, indexes=indexes,
             checker=checker, background=background,
         )  # fmt: skip
+        self.episodes = EpisodeService(
+            store,
+            config=config,
+            clock=clock,
+            zones=zones,
+            background=background,
+            embedder=self.vectors.embedder,
+            chat=chat,
+        )
         self.profiles = PersonProfileService(
-            store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index, chat=chat
+            store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index
         )
         self.derivers: dict[str, ChangeFollower] = {
-            "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,
+            "namings": self.late_names, "extraction": self.extraction, "facts": self.facts, "episodes": self.episodes,
             "profiles": self.profiles,
         }  # fmt: skip
         derivers = self.derivers.values()

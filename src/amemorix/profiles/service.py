@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Profile
-from ..errors import ChatUnavailable, MemoryFault
+from ..errors import MemoryFault
 from ..indexes.name_directory import NameDirectory
-from ..ports import ChatModel
 from ..store import changes as change_log
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
@@ -24,7 +23,6 @@ from ..store.tasks import Claim, TaskWorker
 from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, ProfileDraft
 from .items import render
-from .model import improved
 
 __all__ = ["CURSOR", "SEEN", "PersonProfileService"]
 
@@ -61,16 +59,14 @@ class PersonProfileService(ChangeFollower):
     """
 
     def __init__(
-        self, store: MetadataStore, *, settings: Profile, clock: Clock, background: Executor, directory: NameDirectory,
-        chat: ChatModel | None,
-    ) -> None:  # fmt: skip
+        self, store: MetadataStore, *, settings: Profile, clock: Clock, background: Executor, directory: NameDirectory
+    ) -> None:
         super().__init__(
             store, background=background, what="deriving profiles", pause=settings.poll_interval_seconds,
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._settings = settings
         self._clock = clock
-        self._chat = chat if settings.use_chat_model else None
         self._deriver = ProfileDeriver(store, settings, directory)
         self._tasks = TaskWorker(store, KIND, clock=clock, lease=LEASE_SECONDS, most=MOST_ATTEMPTS)
 
@@ -143,11 +139,8 @@ class PersonProfileService(ChangeFollower):
     # deriving
 
     async def _derive(self, ahead: float, limit: int) -> list[_Derived]:
-        """Claim tasks, work them out beside the event loop, and store what came of them in one transaction.
-
-        A model is asked for one person at a time, so that what it said is stored at once.
-        """
-        async with self._tasks.batch(1 if self._chat else limit, ahead=ahead) as claims:
+        """Claim tasks, work them out beside the event loop, and store what came of them in one transaction."""
+        async with self._tasks.batch(limit, ahead=ahead) as claims:
             done = [await self._derived(claim) for claim in claims]
             if done:
                 await self._store.write(lambda db: self._keep(db, done))
@@ -158,22 +151,13 @@ class PersonProfileService(ChangeFollower):
         now = self._clock.now()
         try:
             drafts = await self._read_aside(lambda db: self._deriver.drafts(db, claim.key, since, now))
-            return _Derived(claim, [await self._improved(draft) for draft in drafts])
+            return _Derived(claim, drafts)
         except Exception as exc:
             if isinstance(exc, MemoryFault):
                 log.warning("the profile of person row %d was not derived: %s", claim.key, exc)
             else:
                 log.exception("the profile of person row %d was not derived", claim.key)
             return _Derived(claim, error=f"{type(exc).__name__}: {exc}")
-
-    async def _improved(self, draft: ProfileDraft) -> ProfileDraft:
-        if self._chat is None or draft.content == draft.before or not draft.is_worth_asking:
-            return draft
-        try:
-            return await improved(self._chat, draft, self._settings.items_per_section)
-        except ChatUnavailable as exc:
-            log.info("a profile is derived by rules: %s", exc)
-            return draft
 
     def _keep(self, db: Connection, done: Sequence[_Derived]) -> None:
         now = self._clock.now()

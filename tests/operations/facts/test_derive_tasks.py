@@ -14,7 +14,10 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.episodes import grouping
 from amemorix.episodes.service import EpisodeService
-from amemorix.testing import ScriptedChat, memory_host, pause_background, resume_background
+from amemorix.profiles.builder import ProfileDeriver
+from amemorix.store.ports import Connection
+from amemorix.store.rows import persons as person_rows
+from amemorix.testing import memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import said
 from lives import Life, Tell
@@ -41,11 +44,16 @@ def dying_of_a_bomb() -> None:
     grouping.derive = dying
 
 
-def asked(task: str, user: str) -> dict[str, Any]:
-    """Dies when it is asked for the profile of the person."""
-    if task == "profile" and "deadly" in user:
-        die()
-    return {"items": []}
+def dying_of_a_person() -> None:
+    drafts = ProfileDeriver.drafts
+
+    def dying(self: ProfileDeriver, db: Connection, person: int, *args: Any, **more: Any) -> Any:
+        names = person_rows.names(db, person)
+        if names is not None and names.person_id == "deadly":
+            die()
+        return drafts(self, db, person, *args, **more)
+
+    ProfileDeriver.drafts = dying
 
 
 def die() -> None:
@@ -56,8 +64,9 @@ async def live(tell: Tell, folder: Path, what: str) -> None:
     """Derive `episodes`, and die of the source that speaks of a bomb, or `profile`, and die of the person `deadly`."""
     if what == "episodes":
         dying_of_a_bomb()
-    chat = ScriptedChat(asked) if what == "profile" else None
-    async with memory_host(folder, chat=chat, **SETTINGS) as host:
+    else:
+        dying_of_a_person()
+    async with memory_host(folder, **SETTINGS) as host:
         tell("open")
         await host.settle(120)
         tell("alive")

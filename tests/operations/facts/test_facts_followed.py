@@ -232,12 +232,11 @@ async def test_what_is_to_come_is_not_told_as_done(talk: Talk) -> None:
 
 async def test_a_question_of_the_present_is_not_led_over_what_is_over(opened: Open) -> None:
     def reads(task: str, user: str) -> dict[str, Any]:
-        works = [{"subject": "Ada", "predicate": "works_at", "object": "Figma"}] if "I work at Figma" in user else []
-        return {"items": [{"id": 1, "relations": works}]} if task == "extract" else {}
+        works = {"subject": "Ada", "predicate": "works_at", "object": "Figma", "evidence": [1]}
+        return {"relations": [works] if "Ada: I work at Figma" in user else []}
 
     clock = FrozenClock(START)
-    extraction = {"model_batch": 1, "model_messages": True}
-    talk = Talk(await opened(clock=clock, chat=ScriptedChat(reads), extraction=extraction), clock)
+    talk = Talk(await opened(clock=clock, chat=ScriptedChat(reads), episode={"model_quiet_minutes": 0}), clock)
     await talk.say("Ada", "I work at Figma")
     await talk.say("Bo", "the canteen of Figma serves noodles")
 

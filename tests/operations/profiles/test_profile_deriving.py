@@ -1,29 +1,26 @@
-"""The deriving of profiles: by rules and by a model, in bounded work, whatever happens to the process."""
+"""The deriving of profiles: in bounded work, whatever happens to the process."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.errors import ChatUnavailable
 from amemorix.profiles import rows as profile_rows
 from amemorix.profiles.builder import ProfileDeriver
-from amemorix.testing import FrozenClock, ScriptedChat, memory_host, pause_background
+from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import cut_change_log, said
 from lives import Life
 from pace import until
 from profile_life import PERSONS, SETTINGS, batch, live
 from test_profiles import admin, profile, say, traits
-
-ASKING = {"use_chat_model": True}
 
 
 async def task_counts(host: AMemorixHostService) -> tuple[int, int, int, int]:
@@ -34,102 +31,6 @@ async def task_counts(host: AMemorixHostService) -> tuple[int, int, int, int]:
 async def statements(host: AMemorixHostService, person: str) -> list[tuple[str, str, tuple[str, ...]]]:
     items = (await profile(host, person))["items"]
     return sorted((one["section"], one["statement"], tuple(one["evidence"])) for one in items if one["kind"] != "topic")
-
-
-# a chat model
-
-
-def model(*items: Mapping[str, Any]) -> ScriptedChat:
-    return ScriptedChat({"profile": {"items": list(items)}})
-
-
-def item(statement: str, *evidence: str, section: str = "likes") -> dict[str, Any]:
-    return {"section": section, "statement": statement, "evidence": list(evidence), "confidence": 0.9}
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"), [("我最近天天泡在茶馆里", "林澈常去茶馆"), ("The tea house is my second home", "Spends time in tea houses")]
-)  # fmt: skip
-async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, statement: str) -> None:
-    chat = model(item(statement, "p1", section="habits"))
-    host = await opened(chat=chat, profile=ASKING)
-    await say(host, "c", text)
-    assert statement not in await traits(host)
-    assert chat.asked == []
-    await host.settle(120)
-    found = await profile(host)
-
-    assert found["traits"] == [statement]
-    (one,) = found["items"]
-    assert (one["kind"], one["evidence"], one["section"], one["confidence"]) == ("model", ["p1"], "habits", 0.9)
-    assert [task for task, _ in chat.asked] == ["profile"]
-    assert text in chat.asked[0][1]
-    await host.settle(120)
-    assert len(chat.asked) == 1
-    await say(host, "c", "哈哈" if text.isascii() else "ok then")
-    await host.settle(120)
-    assert len(chat.asked) == 1, "small talk is no reason to ask"
-
-
-async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:
-    host = await opened(
-        chat=model(item("爱喝茶", "p1"), item("是间谍", "p99"), item("很有钱"), item(" ", "p1")), profile=ASKING
-    )
-    await say(host, "c", "我喜欢茶")
-    await host.settle(120)
-    assert await traits(host) == {"爱喝茶"}
-
-
-@pytest.mark.parametrize(
-    "chat", [model(item("是间谍", "p99")), model(), ScriptedChat({})], ids=["uncited", "none", "away"]
-)
-async def test_rules_stand_in_for_a_model(opened: Open, chat: ScriptedChat) -> None:
-    host = await opened(chat=chat, profile=ASKING)
-    await say(host, "c", "我喜欢茶")
-    await host.settle(120)
-    assert await traits(host) == {"我喜欢茶"}
-    assert (await task_counts(host))[2:] == (1, 0)
-
-
-async def test_what_a_model_put_together_falls_with_any_of_its_lines(opened: Open) -> None:
-    host = await opened(
-        chat=model(item("爱喝茶，不吃香菜", "p1", "p2"), item("住杭州", "p3", section="identity")), profile=ASKING
-    )
-    for text in ("我喜欢茶", "我不吃香菜", "我住在杭州"):
-        await say(host, "c", text)
-    await host.settle(120)
-    await pause_background(host)
-    await admin(host, "correct_evidence", person_id="u1", evidence_id="p2", refresh=False)
-    assert await traits(host) == {"住杭州"}
-
-
-async def test_a_private_line_is_never_shown_to_the_model_with_a_groups(opened: Open) -> None:
-    chat = model()
-    host = await opened(chat=chat, profile=ASKING)
-    await say(host, {"chat_id": "dm", "user_id": "7"}, "我讨厌加班")
-    await say(host, {"chat_id": "room", "group_id": "42"}, "我喜欢茶")
-    await host.settle(120)
-    assert len(chat.asked) == 2
-    assert not [asked for _, asked in chat.asked if "加班" in asked and "茶" in asked]
-
-
-async def test_a_model_can_be_left_out(opened: Open) -> None:
-    chat = model(item("爱喝茶", "p1"))
-    host = await opened(chat=chat, profile={"use_chat_model": False})
-    await say(host, "c", "我喜欢茶")
-    await host.settle(120)
-    assert (chat.asked, await traits(host)) == ([], {"我喜欢茶"})
-
-
-async def test_a_model_that_is_asked_learns_what_was_known(opened: Open) -> None:
-    chat = model(item("爱喝茶", "p1"))
-    host = await opened(chat=chat, profile=ASKING)
-    await say(host, "c", "我喜欢茶")
-    await host.settle(120)
-    await say(host, "c", "我讨厌咖啡")
-    await host.settle(120)
-    assert "爱喝茶" in chat.asked[1][1]
-    assert "我讨厌咖啡" in chat.asked[1][1]
 
 
 # pace
@@ -207,26 +108,27 @@ async def test_a_profile_that_cannot_be_derived_is_tried_again_and_shown_as_fail
     assert await task_counts(host) == (0, 0, 1, 0)
 
 
-async def test_a_call_that_gave_up_leaves_nothing_behind(opened: Open) -> None:
+async def test_a_call_that_gave_up_leaves_nothing_behind(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that was cancelled lets go of its tasks, and the next one stores the result once."""
-    asked = asyncio.Event()
+    begun, go_on = threading.Event(), threading.Event()
+    drafts = ProfileDeriver.drafts
 
-    class Slow(ScriptedChat):
-        async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
-            if not asked.is_set():
-                asked.set()
-                await asyncio.sleep(60)
-            raise ChatUnavailable("away")
+    def slow(self: ProfileDeriver, *args: Any, **more: Any) -> Any:
+        begun.set()
+        go_on.wait(60)
+        return drafts(self, *args, **more)
 
-    host = await opened(chat=Slow({}), profile={**ASKING, "poll_interval_seconds": 3600})
+    host = await opened(profile={"poll_interval_seconds": 3600})
     await say(host, "c", "我喜欢茶")
-    for patience in (300, 3_000, 30_000):  # a slow machine may not have come to the question in the first
+    monkeypatch.setattr(ProfileDeriver, "drafts", slow)
+    for patience in (300, 3_000, 30_000):  # a slow machine may not have begun in the first
         gave_up = await host.invoke("memory_profile_admin", {"action": "process_pending"}, timeout_ms=patience)
         assert gave_up["error_code"] == "timed_out"
-        if asked.is_set():
+        if begun.is_set():
             break
-    assert asked.is_set()
+    assert begun.is_set()
     assert await task_counts(host) == (1, 0, 0, 0)
+    go_on.set()
     await host.settle(120)
     assert await task_counts(host) == (0, 0, 1, 0)
     assert (await profile(host))["version"] == 1

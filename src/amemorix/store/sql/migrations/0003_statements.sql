@@ -18,3 +18,6 @@ select id, person, entity, scope, attribute, value, norm, polarity, cardinality,
        asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by, outdone_at,
        kind, importance, doubted_by
 from facts where deleted_at is null;
+
+-- The language and version of the prompt with which the chat model has read an episode; empty: it has not.
+alter table episodes add column prompt text not null default '';
