@@ -327,7 +327,7 @@ async def test_a_sentence_that_was_chosen_of_a_line_gives_way_to_the_models(open
     clock = FrozenClock(START)
     settings = {**SETTINGS, "disabled_source_types": ()}
     talk = Talk(await opened(chat=reader.chat, clock=clock, episode=settings), clock)
-    reader.statements, reader.only = [fact("Ada repairs old clocks for a living.")], "clocks"
+    reader.statements, reader.only = [fact("Ada repairs old clocks for a living.")], "] clocks"
     for text in ("clocks, mostly old ones, are what she mends", "every Monday it is the choir"):
         told = {
             "external_id": text[:5],
