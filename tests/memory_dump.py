@@ -14,13 +14,12 @@ NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_opera
                 "audit")  # fmt: skip
 """The logs of changes, the record of deletions, and how far the background has come."""
 ACCOUNTS = ("changes", "audit", "sqlite_sequence")
-NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news", "profile_snapshots",
-                  "profile_evidence")  # fmt: skip
+NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news")
 """Rows that are derived again and get other numbers."""
 
 
 async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
-    """Table -> its rows, sorted; episodes and profiles by what they tell."""
+    """Table -> its rows, sorted; episodes by what they tell."""
     with reading(host) as db:
         return _tables(db)
 
@@ -54,20 +53,10 @@ def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "(select group_concat(paragraph) from (select paragraph from episode_paragraphs where episode = e.id order by position)) "
         "from episodes e"
     )
-    profiles = db.execute(
-        "select person, scope, text from profile_snapshots s "
-        "where version = (select max(version) from profile_snapshots n where n.person = s.person and n.scope = s.scope)"
-    )
-    told = {"episodes": episodes.fetchall(), "profiles": [(*key, _statements(text)) for *key, text in profiles]}
-    return found | {name: sorted(rows, key=repr) for name, rows in told.items()}
+    return found | {"episodes": sorted(episodes.fetchall(), key=repr)}
 
 
 def _columns(db: sqlite3.Connection, table: str) -> str:
     """All but how far the background has come."""
     columns = [name for (name,) in db.execute("select name from pragma_table_info(?)", (table,))]
     return ", ".join(name for name in columns if name != "extracted")
-
-
-def _statements(profile: str) -> str:
-    """A profile without the topics of late, which depend on when it was derived."""
-    return "\n".join(line for line in profile.split("\n") if not line.startswith(("近期话题", "Lately about")))

@@ -211,10 +211,6 @@ def fill(both: Both) -> None:
         both.run("episode_term_insert", term=i, scope=1, episode=i)
         both.run("episode_news_insert", since=1.0, upto=2.0, anew=0, source=i)
         both.run("task_want", kind="episodes", key=i, since=1.0, status="pending", due_at=60.0, now=60.0)
-        snapshot = both.new(
-            "profile_snapshot_insert", person=i, scope=1, text="mia", content='{"items": [1]}', confidence=0.5, now=61.0
-        )
-        both.run("profile_evidence_insert", snapshot=snapshot, paragraphs="[1, 2]")
         both.run("profile_override_put", person=i, text="t", updated_by="mia", source="s", now=62.0)
         both.run("chat_usage_add", day="mia", task=str(i), calls=1, failures=0, prompt_tokens=10, completion_tokens=5)
         both.run("summary_want", chat=i, wanted=5, now=63.0)
@@ -270,8 +266,7 @@ def fill(both: Both) -> None:
         "correction_copy", flags=16, now=910.0, content_hash=b"n", content="mia lives in kyoto", metadata="{}", old=5
     )
     both.run("fact_evidence_refute", stance="refute", fact=2, paragraph=3)
-    for kind in ("profile", "episodes"):
-        both.run("task_want", kind=kind, key=3, since=1.0, status="pending", due_at=60.0, now=60.0)
+    both.run("task_want", kind="episodes", key=3, since=1.0, status="pending", due_at=60.0, now=60.0)
     for kind in ("feedback", "import", "tuning"):
         for key in (1, 2):
             both.run("task_want", kind=kind, key=key, since=None, status="queued", due_at=60.0, now=60.0)

@@ -6,6 +6,8 @@ from .section import Section, live
 
 __all__ = ["Episode", "Extraction", "Facts", "Profile", "Summary"]
 
+NO_EFFECT = "No effect any more: a profile is read from the facts when it is asked for."
+
 
 class Episode(Section):
     """How paragraphs are grouped into episodes."""
@@ -65,17 +67,18 @@ class Extraction(Section):
 
 
 class Profile(Section):
-    """What is known of each person, in short statements with their evidence."""
+    """What is known of each person, in short statements with their evidence; read from the facts when it is asked for."""
 
-    enabled: bool = live(True, "Keep profiles up to date. Off: each one asked for is made from the newest lines.")
-    use_chat_model: bool = live(True, "No effect any more: what the chat model reads in episodes is in profiles.")
+    enabled: bool = live(True, NO_EFFECT)
+    use_chat_model: bool = live(True, NO_EFFECT)
     share_private: bool = live(False, "Let what a person told in private chats show in every chat.")
-    debounce_seconds: float = live(30.0, "Pause after news of a person before the profile follows.", ge=0, le=86_400)
-    poll_interval_seconds: float = live(1.0, "Pause between looks for persons with news.", gt=0, le=3600)
-    items_per_section: int = live(6, "Most statements of a section.", ge=1, le=50)
-    max_lines: int = live(2_000, "Most paragraphs read for one profile; the newest count.", ge=50, le=100_000)
-    max_evidence: int = live(40, "Most paragraphs shown to the chat model.", ge=5, le=200)
-    max_history: int = live(10, "Versions kept of what is known of a person from one chat.", ge=1, le=1000)
+    debounce_seconds: float = live(30.0, NO_EFFECT, ge=0, le=86_400)
+    poll_interval_seconds: float = live(1.0, NO_EFFECT, gt=0, le=3600)
+    max_tokens: int = live(800, "Most tokens of the text of a profile.", ge=50, le=20_000)
+    items_per_section: int = live(12, "Most statements of a section.", ge=1, le=50)
+    max_lines: int = live(2_000, NO_EFFECT, ge=50, le=100_000)
+    max_evidence: int = live(40, NO_EFFECT, ge=5, le=200)
+    max_history: int = live(100, "Most changes that the history of a profile tells at a time.", ge=1, le=1000)
 
 
 class Facts(Section):

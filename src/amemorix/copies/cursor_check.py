@@ -11,7 +11,6 @@ from ..episodes import service as episodes
 from ..facts import service as facts
 from ..graph import extraction
 from ..ingest import late_names as namings
-from ..profiles import service as profiles
 from ..store import changes as change_log
 from ..store import copies as copy_rows
 from ..store.copies import FLOOR
@@ -38,16 +37,14 @@ _PLACE = _Form(f"{_NUMBER}(?::{_NUMBER})?", ("changes", "paragraphs"))
 _FORMS = {
     FLOOR: _UPTO,
     episodes.CURSOR: _UPTO,
-    profiles.CURSOR: _UPTO,
-    profiles.SEEN: _ROWS,
     facts.CURSOR: _UPTO,
     facts.SCAN: _Form(f"(?:{_NUMBER}:{_NUMBER})?", ("paragraphs", "changes"), ""),
     extraction.CURSOR: _PLACE,
     namings.PLACE: _Form(f"(?:{_NUMBER}:{_NUMBER}:{_NUMBER})?", ("", "paragraphs", "paragraphs"), ""),
 }
 _WATERMARKS = WATERMARK.format("")
-_READERS = (episodes.CURSOR, profiles.CURSOR, facts.CURSOR, facts.SCAN, extraction.CURSOR)
-_TOGETHER = {FLOOR: _READERS, profiles.SEEN: (profiles.CURSOR,)}
+_READERS = (episodes.CURSOR, facts.CURSOR, facts.SCAN, extraction.CURSOR)
+_TOGETHER = {FLOOR: _READERS}
 """Marks that mean nothing where another is wrong."""
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Conflict
 from ..graph import relation_restore
 from ..ingest.service import new_paragraph, new_paragraphs
 from ..language.normalise import content_hash
-from ..store import tasks as task_rows
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -18,8 +17,8 @@ from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
 from ..store.rows import relations as relation_rows
 from . import rows as correction_rows
-from .language.text import holds
 from .rows import Plan, Target
+from .wording import holds
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
 
@@ -51,7 +50,6 @@ class CorrectionWriter:
             raise Conflict(
                 f"{', '.join(changed)} changed since the preview: preview again.", field="plan_id", changed=changed
             )
-        touched = correction_rows.persons(db, ids)
         db.run("correction_supersede", ids=array(ids), now=now)
         kept = [item for item in items if item["becomes"]]
         stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
@@ -61,7 +59,6 @@ class CorrectionWriter:
         ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
         db.run("correction_relations_end", ids=array(ended), now=now)
         relation_restore.taken(db, ended, f"c{plan.id}")
-        _refresh_profiles(db, touched, now)
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _in_place(
@@ -76,8 +73,8 @@ class CorrectionWriter:
         ).fetchone()[0]  # fmt: skip
         db.run("terms_insert", id=row, v=new.terms)
         db.run("correction_copy_persons", old=old.id, new=row)
-        named, wrong = correction_rows.linked_entity_names(db, [old.id]), details["reading"]["wrong"]
-        entities = [id_ for id_, name in named.items() if holds(name, wrong)]
+        named = correction_rows.linked_entity_names(db, [old.id])
+        entities = [id_ for id_, name in named.items() if holds(old.content, name) and not holds(text, name)]
         db.run("correction_copy_entities", old=old.id, new=row, without=array(entities))
         db.run("correction_copy_evidence", old=old.id, new=row, without=array(details["wrong_relations"]))
         return row
@@ -111,7 +108,6 @@ class CorrectionWriter:
                 field="plan_id",
                 changed=moved,
             )
-        touched = correction_rows.persons(db, [*old, *new])
         ended = relation_restore.taken_by(db, result["relations"], f"c{plan.id}")
         db.run("correction_revive", ids=array(old), at=at)
         db.run("correction_refs_revive", ids=array(old))
@@ -125,9 +121,3 @@ class CorrectionWriter:
         db.run("correction_remove", ids=array(new))
         db.run("correction_relations_end", ids=array(correction_rows.alone(db, supported, [])), now=now)
         db.run("correction_entities_end", ids=array(spoken_of), now=now)
-        _refresh_profiles(db, touched, now)
-
-
-def _refresh_profiles(db: Connection, persons: Iterable[int], now: float) -> None:
-    for person in persons:
-        task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
+from ..language.normalise import tokens
+from ..lazy_regex import lazy_regex
 from ..ports import ChatModel
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
@@ -23,12 +27,9 @@ from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.tasks import Claim, TaskWorker
-from .language.claim import Correction
-from .language.feedback import SAID_OUT, Verdict, read_hint
-from .language.rules import read_correction
-from .language.text import holds
-from .parser import Wish
+from .matcher import Wish
 from .service import CorrectionService, Preview
+from .wording import holds
 
 __all__ = ["FeedbackService", "FeedbackTask"]
 
@@ -56,6 +57,32 @@ CHAT_SCHEMA: dict[str, object] = {
     "required": ["decision", "confidence", "line", "wrong", "right"],
     "additionalProperties": False,
 }
+
+
+_WRONG = lazy_regex(
+    r"不对|不是这样|不是的|记错|搞错|弄错|说错|错了|\b(?:that's|that is|this is|it's|you're|you are) (?:wrong|not right|not true|incorrect|mistaken)\b",
+    re.I,
+)
+_RIGHT = lazy_regex(
+    r"^(?:对的?|对啊|没错|是的|确实|正是)(?:[，,。！!\s]|$)|^(?:yes|yep|right|exactly|correct|that's right)\b", re.I
+)
+SAID_OUT, HINTED, NODDED = 0.9, 0.7, 0.8
+"""Confidence where what is wrong is said and stored, where only the matter of an answer is, and for a yes."""
+SHARED_TERMS = 2
+NEAR = 3
+"""A yes or no counts only this soon after the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision about one of the hits, and the words it follows from."""
+
+    decision: Literal["confirm", "reject", "correct", "supplement", "none"] = "none"
+    confidence: float = 0.0
+    hit: int = 0
+    said: str = ""
+    exchange: tuple[str, str] | None = None
+    """What is wrong and what is right (empty: nothing), where the chat model has told them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +214,11 @@ class FeedbackService:
 
         async def preview(verdict: Verdict, speaker: str, among: Sequence[int]) -> Preview | None:
             """The plan for what a message says of these hits, or of what was held when they were given."""
-            sure = verdict.decision in ACTING and verdict.confidence >= self._settings.min_confidence
-            if verdict.reading is None or not sure:
+            if verdict.decision not in ACTING or verdict.confidence < self._settings.min_confidence:
                 return None
             wish = Wish(
                 text=verdict.said, chat_id=task.chat_id, speaker=speaker, requested_by="feedback",
-                reason=f"feedback task {task.id}", among=tuple(among), held_at=task.asked_at, reading=verdict.reading,
+                reason=f"feedback task {task.id}", among=tuple(among), held_at=task.asked_at, exchange=verdict.exchange,
             )  # fmt: skip
             return await self._corrections.preview_if_any(wish)
 
@@ -204,12 +230,12 @@ class FeedbackService:
             found = await preview(verdict, "", [verdict.hit])
             return verdict, found.plan if found else None
         for speaker, text in messages:
-            verdict = Verdict("correct", SAID_OUT, said=text, reading=read_correction(text))
+            verdict = Verdict("correct", SAID_OUT, said=text)
             found = await preview(verdict, speaker, [id_ for id_, _ in hits])
             if found is not None:
-                decision = "correct" if found.reading.right else "reject"
+                decision = "correct" if found.found.sentence.said else "reject"
                 return replace(verdict, decision=decision, hit=found.found.chosen[0].target.id), found.plan
-        return read_hint(hits, [text for _, text in messages]), None
+        return _read_hint(hits, [text for _, text in messages]), None
 
     def _material(self, db: Connection, task: FeedbackTask) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
         """(the hits that are still there, with their texts; speaker and text of what the chat said since)."""
@@ -294,5 +320,17 @@ async def _asked(
     said = next((message for _, message in messages if right and holds(message, right)), "")
     if right and not said:
         return None
-    reading = Correction("replace" if right else "remove", wrong, right)
-    return Verdict(decision, confidence, hits[line - 1][0], said or messages[0][1], reading)
+    return Verdict(decision, confidence, hits[line - 1][0], said or messages[0][1], (wrong, right))
+
+
+def _read_hint(hits: Sequence[tuple[int, str]], messages: Sequence[str]) -> Verdict:
+    """The clearest yes or no that the first messages say to the hits (paragraph, text)."""
+    found: list[Verdict] = []
+    for message in messages[:NEAR]:
+        if _WRONG.search(message):
+            said = set(tokens(message))
+            hit = next((id_ for id_, text in hits if len(said & set(tokens(text))) >= SHARED_TERMS), None)
+            found += [Verdict("reject", HINTED, hit, message)] if hit is not None else []
+        elif hits and _RIGHT.search(message):
+            found.append(Verdict("confirm", NODDED, hits[0][0], message))
+    return max(found, key=lambda verdict: verdict.confidence, default=Verdict())

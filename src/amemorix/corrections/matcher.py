@@ -1,18 +1,18 @@
-"""What a correction is about: the texts that say what is wrong of whom it means, and the facts held of that person."""
+"""What a correction is about: the lines that it is nearest to in meaning and words, and what becomes of each."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ..clock import Clock
 from ..config.model import Config
-from ..facts.language.slots import slot_of
-from ..facts.language.values import normal
-from ..indexes.name_directory import NameDirectory
+from ..errors import InvalidRequest
 from ..indexes.projections import Indexes
-from ..language.normalise import fold, is_mostly_cjk
-from ..language.relations.chinese_phrases import is_person, tagged_words
-from ..lazy_regex import lazy_regex
+from ..language.normalise import fold, tokens
+from ..language.times import is_question
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.access import Access, Caller
@@ -20,64 +20,94 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from . import rows as correction_rows
-from .language.claim import Correction
-from .language.claims import Matter, denies, facts_said, matter_of
-from .language.rules import read_correction
-from .language.text import (
-    alike,
-    bears_on_value,
-    calls_kin,
-    holds,
-    is_present,
-    of_household,
-    of_that_one,
-    only_asks,
-    parts_of,
-    plain,
-    rewritten,
-    says,
-    wrong_parts,
-)
-from .parser import Wish
-from .person import Owners, Whom, owners_of, whom_meant
-from .rows import Held, Target
+from .person import Clause, Whom, calls_by_name, read_clauses, speaks_of_self, whom_meant
+from .rows import Target
+from .sentence import Sentence, data, kin, read_sentence, topics
+from .wording import VALUES, clauses_of, holds, reworded, values_differ, without, words_of
 
-__all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged"]
+__all__ = ["MOST_CANDIDATES", "CorrectionFinder", "Found", "Judged", "Wish"]
 
 MOST_CANDIDATES, MOST_HELD = 20, 200
-_OWN_SUBJECT = lazy_regex(r"\s*(?:and |but )?(?!(?:It|He|She|They|This|That|We|I)\b)(?:[A-Z][a-z]+|[Tt]he [a-z]+) ")
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
+SEVERAL = "may be one of several: say more of which one"
+FAR = "says something else"
+WRONG, SHARED, VALUE, TOPIC, SUBJECT, NEAR = 1.0, 0.8, 0.3, 0.45, 0.15, 0.3
+"""What counts for a clause: words that are denied, other words, a value of the same type, the matter, the same subject, and
+what search thinks of the line."""
+LEAST_DENIED = 0.34
+LEAST, MARGIN = 0.42, 0.12
+"""The least score of a target, and how much better than another it has to be to be the only one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody says is wrong, and where."""
+
+    text: str
+    chat_id: str = ""
+    person_id: str = ""
+    """Whom it is about, where the words do not say."""
+    speaker: str = ""
+    """Who says it: 我 and "I" are this person, 他 and "she" are not."""
+    requested_by: str = ""
+    reason: str = ""
+    authority: str = "direct_user"
+    use_model: bool = False
+    allow_global: bool = False
+    among: tuple[int, ...] | None = None
+    """It is about what these paragraphs say, or about facts that are held of the person."""
+    held_at: float | None = None
+    """When what it corrects was held true; now, if it does not say."""
+    exchange: tuple[str, str] | None = None
+    """What is wrong and what is right, where a model has told them apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A paragraph, what becomes of it, whom the wrong words are about, or why it is left alone."""
+    """A paragraph, the clauses of it that are meant, and what becomes of it, or why it is left alone."""
 
     target: Target
     score: float
+    clauses: tuple[Clause, ...] = ()
+    places: frozenset[int] = frozenset()
+    denied: float = 0.0
+    shared: frozenset[str] = frozenset()
+    wrong: str = ""
+    right: str = ""
     becomes: str = ""
-    owners: Owners = frozenset()
     why: str = ""
-    of_kin: bool = False
-    """Whether it is about somebody's relative, whom it calls by the name."""
+
+    @property
+    def owners(self) -> frozenset[int]:
+        """Whom the meant clauses are about."""
+        return frozenset[int]().union(*(self.clauses[place].owners for place in self.places))
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Everything that was looked at, and the one person whom the correction is about."""
+    """Everything that was looked at, the best first, and the one person whom the correction is about."""
 
+    sentence: Sentence
     judged: tuple[Judged, ...]
     person: int | None
-    matter: Matter
+    told: bool = False
+    """Whether the words, or the caller, say whom it is about."""
+    asks: bool = False
+    """Whether several are meant as likely, so that nothing is chosen."""
 
     @property
     def chosen(self) -> list[Judged]:
         """What says what is wrong."""
         return [one for one in self.judged if not one.why]
 
+    @property
+    def is_reworded(self) -> bool:
+        """Whether what is chosen is corrected in its own words."""
+        return bool(self.chosen) and all(one.right for one in self.chosen)
+
 
 class CorrectionFinder:
-    """Finds what a correction would change; never a clause about somebody else, and nothing where it could be several."""
+    """Finds what a correction would change; never a clause about somebody else, and nothing where it would be a guess."""
 
     def __init__(
         self, store: MetadataStore, *, config: Config, searches: SearchService, indexes: Indexes, clock: Clock
@@ -88,160 +118,229 @@ class CorrectionFinder:
         self._indexes = indexes
         self._clock = clock
 
-    async def find(self, wish: Wish, reading: Correction) -> Found:
-        """What the wish is about, among what search gives for the wrong statement and for its words alone.
-
-        Raises NotFound, InvalidRequest for a person who cannot be told.
-        """
+    async def find(self, wish: Wish) -> Found:
+        """What the wish is about. Raises NotFound, InvalidRequest for a person who cannot be told, and for what says nothing."""
+        sentence = read_sentence(wish.text)
+        if sentence is None:
+            raise unreadable()
+        if wish.exchange is not None:
+            wrong, right = wish.exchange
+            exchange = wish.exchange if right else None
+            sentence = replace(sentence, exchange=exchange, said=(right,) if right else (), denied=(wrong,))
+        whom = await self._store.read(lambda db: self._whom(db, wish, sentence))
         scores = dict.fromkeys(wish.among or (), 1.0)
         if wish.among is None:
-            for query in dict.fromkeys((f"{reading.subject} {reading.about} {reading.wrong}", reading.wrong)):
-                asked = {"query": query, "limit": MOST_CANDIDATES, "chat_id": wish.chat_id}
-                for hit in (await self._searches.search(KernelSearchRequest.model_validate(asked))).hits:
-                    scores.setdefault(int(hit.id[1:]), hit.score)
-            scores = dict(sorted(scores.items(), key=lambda pair: -pair[1]))
-        return await self._store.read(lambda db: self._find_in(db, wish, reading, scores))
+            scores = await self._searched(wish, sentence, whom)
+        return await self._store.read(lambda db: self._found_in(db, wish, sentence, whom, scores))
 
-    def _find_in(self, db: Connection, wish: Wish, reading: Correction, scores: dict[int, float]) -> Found:
-        matter, now = matter_of(reading, wish.text), self._clock.now()
+    def _whom(self, db: Connection, wish: Wish, sentence: Sentence) -> Whom:
+        self._indexes.names.catch_up(db)
+        seen = Access(self._store.names, self._config).scopes(db, Caller(wish.chat_id))
+        directory = self._indexes.names.index
+        return whom_meant(db, sentence, seen, directory, person_id=wish.person_id, speaker=wish.speaker)
+
+    async def _searched(self, wish: Wish, sentence: Sentence, whom: Whom) -> dict[int, float]:
+        """Paragraph -> how likely search thinks that it is about the same."""
+        asked = dict.fromkeys((sentence.forget or sentence.text, " ".join(sentence.denied)))
+        persons = [self._indexes.names.index.row(row) for row in sorted(whom.rows)]
+        only = persons[0].person_id if len(persons) == 1 and persons[0] else ""
+        scores: dict[int, float] = {}
+        for query, person in [(one, who) for one in asked if one for who in dict.fromkeys(("", only))]:
+            given = {"query": query, "limit": MOST_CANDIDATES, "chat_id": wish.chat_id, "person_id": person}
+            for hit in (await self._searches.search(KernelSearchRequest.model_validate(given))).hits:
+                scores[int(hit.id[1:])] = max(scores.get(int(hit.id[1:]), 0.0), hit.score)
+        return scores
+
+    def _found_in(self, db: Connection, wish: Wish, sentence: Sentence, whom: Whom, scores: dict[int, float]) -> Found:
+        now = self._clock.now()
         own: tuple[int, ...] | None = None
         if not wish.allow_global:  # a chat may change its own memories alone, however much more it may read
             row = self._store.names.chat_row(db, wish.chat_id)
             own = () if row is None else (row,)
-        self._indexes.names.catch_up(db)
-        directory = self._indexes.names.index
-        seen = Access(self._store.names, self._config).scopes(db, Caller(wish.chat_id))
-        whom = whom_meant(db, wish, reading, seen, directory)
-        held = _held(db, wish, reading, matter, whom, own, now)
-        for one in held:
-            scores.setdefault(one.paragraph, 1.0)
-        targets = correction_rows.targets(db, scores, own, now)
+        held: dict[int, set[str]] = {}
+        if whom.rows:
+            at = now if wish.held_at is None else wish.held_at
+            for one in correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD):
+                held.setdefault(one.paragraph, set()).update((one.attribute, one.kind))
+        newest = correction_rows.newest(db, whom.rows, own, MOST_HELD) if wish.among is None else []
+        targets = correction_rows.targets(db, {*scores, *held, *newest}, own, now)
         persons: dict[int, list[tuple[int, int]]] = {}
         for paragraph, person, role in db.run("correction_persons_of", ids=array(targets)):
             persons.setdefault(paragraph, []).append((person, role))
-        judge = _Judge(reading, matter, whom, directory)
-        judged = [
-            judge.judged(targets[id_], score, persons.get(id_, []), [one for one in held if one.paragraph == id_])
-            for id_, score in scores.items() if id_ in targets
+        directory = self._indexes.names.index
+        lines = [
+            (target, read_clauses(clauses_of(target.content), target, persons.get(id_, []), directory))
+            for id_, target in targets.items()
         ]  # fmt: skip
-        return _settled(judged, reading, matter, whom)
+        names = {fold(name) for row in map(directory.row, whom.rows) if row for name, _ in row.names} | {whom.name}
+        match = _Match(sentence, whom, frozenset(names), [target.content for target, _ in lines])
+        judged = [
+            match.judged(t, clauses, scores.get(t.id, 0.0), frozenset(held.get(t.id, ()))) for t, clauses in lines
+        ]
+        return match.settled(sorted(judged, key=lambda one: (-one.score, -one.target.id)))
 
 
-def _held(
-    db: Connection, wish: Wish, reading: Correction, matter: Matter, whom: Whom, own: tuple[int, ...] | None, now: float
-) -> list[Held]:
-    """What is held true of whom it is about, and is what the correction calls wrong."""
-    if not matter.attributes or (whom.names and not whom.rows) or (matter.topic and len(whom.rows) != 1):
-        return []
-    words = ""
-    if not matter.topic:
-        words = " ".join(map(plain, reading.wrong.split())) if reading.wrong.isascii() else fold(reading.wrong)
-    found = correction_rows.held(
-        db, persons=whom.rows or None, attributes=matter.attributes, words=words, norms=matter.norms, scopes=own, now=now,
-        held_at=now if wish.held_at is None else wish.held_at, limit=MOST_HELD,
-    )  # fmt: skip
+class _Match:
+    """Compares a sentence with lines, clause by clause."""
 
-    def is_wrong(one: Held) -> bool:
-        if matter.topic:
-            return bears_on_value(one.value, reading)
-        return alike(one.value, reading.wrong) or normal(one.attribute, one.value) in matter.norms
-
-    return [one for one in found if one.person not in whom.but and is_wrong(one)]
-
-
-class _Judge:
-    """Says of each paragraph whether it says what is wrong of whom it is about, and what becomes of it."""
-
-    def __init__(self, reading: Correction, matter: Matter, whom: Whom, directory: NameDirectory) -> None:
-        self._reading = reading
-        self._matter = matter
+    def __init__(self, sentence: Sentence, whom: Whom, names: frozenset[str], texts: Sequence[str]) -> None:
+        self._sentence = sentence
         self._whom = whom
-        self._directory = directory
-
-    def judged(self, target: Target, score: float, persons: list[tuple[int, int]], held: list[Held]) -> Judged:
-        """The paragraph with what becomes of it, or why it is left alone."""
-        parts = parts_of(target.content)
-        stating = self._stating(parts, held)
-        spoken = {i for i, part in enumerate(parts) if says(part, self._reading.wrong)} | stating
-        if not spoken:
-            return Judged(target, score, why="does not say it")
-        owners = owners_of(parts, target, persons, self._directory)
-        others = of_household(parts, self._reading)
-        mine = {place for place in spoken - others if self._is_meant(parts, place, owners[place])}
-        if not mine:
-            return Judged(target, score, why=ELSE)
-        other = read_correction(target.content)
-        if (other is not None and alike(other.wrong, self._reading.wrong)) or denies(
-            target.content, self._reading, self._matter
-        ):
-            return Judged(target, score, why="says itself that it is not so")
-        mine &= wrong_parts(parts, self._reading) | stating | of_that_one(parts, self._reading)
-        if not mine:
-            return Judged(target, score, why="says it of something else")
-        if not self._whom.rows:  # those that name what is no known person, where some do
-            mine = {place for place in mine if any(holds(parts[place], n) for n in self._whom.names)} or mine
-        kin = set() if self._whom.rows else {place for place in mine if calls_kin(parts[place], self._reading)}
-        mine = {place for place in mine if is_present(parts[place], self._reading, of_kin=place in kin)}
-        if not mine:
-            return Judged(target, score, why="asks, or says it of another time or of a relative")
-        if all(only_asks(part) for part in parts):
-            return Judged(target, score, why="only asks")
-        becomes = rewritten(parts, self._exactly(parts, held), mine)
-        if becomes == target.content:
-            return Judged(target, score, why="holds it in a part that cannot be told apart")
-        meant = frozenset[int]().union(*(owners[place] for place in mine))
-        return Judged(target, score, becomes, (meant & self._whom.rows) or meant, of_kin=bool(mine & kin))
-
-    def _exactly(self, parts: list[str], held: list[Held]) -> Correction:
-        """The correction of the whole value where a clause gives it more exactly: 上海浦东 for 上海."""
-        wrong = self._reading.wrong
-        longer = (one.value for one in held if slot_of(one.attribute).nested and fold(one.value) != fold(wrong))
-        exact = (value for value in longer if holds(value, wrong) and any(holds(part, value) for part in parts))
-        value = next(exact, wrong)
-        return replace(self._reading, wrong=value)
-
-    def _stating(self, parts: list[str], held: list[Held]) -> set[int]:
-        """The clauses that state a fact that is held; all that hold its words where no single one does."""
-        if not held:
-            return set()
-        facts = {(one.attribute, fold(one.value)) for one in held}
-        names = (self._reading.subject,) if self._reading.subject else ()
-        found = {
-            place for place, part in enumerate(parts)
-            if any((claim.attribute, fold(claim.value)) in facts for claim in facts_said(part, names))
+        self._names = names
+        said, denied = " ".join(sentence.said), " ".join((*sentence.denied, sentence.forget))
+        self._words = [word for part in (said, denied) for word in words_of(part)]
+        values = [word for word in words_of(said) if word.type in VALUES]
+        new = (
+            frozenset().union(*(_terms(said[word.start : word.end]) for word in values)) if values else frozenset[str]()
+        )
+        named = frozenset().union(*map(_terms, names))
+        self._denied = _terms(denied) - (frozenset() if sentence.forget else _terms(said)) - named
+        self._matter = (_terms(said) | _terms(denied)) - self._denied - new - named
+        seen = Counter(term for text in texts for term in _terms(text))
+        self._weight = {
+            term: (1.0 if len(term) > 1 else 0.3) * math.log1p((1 + len(texts)) / (1 + seen[term]))
+            for term in self._denied | self._matter
         }  # fmt: skip
-        if found:
-            return found
-        whole = "".join(parts)
-        over_several = {v for v in {o.value for o in held} if holds(whole, v) and not any(holds(p, v) for p in parts)}
-        values = [one.value for one in held if one.value not in over_several]
-        return {i for i, part in enumerate(parts) if any(alike(part, value) for value in values)}
+        self._topics = topics(" ".join((said, denied)))
+        self._kin = [frozenset(kin(part)) for part in (*sentence.said, *sentence.denied, sentence.forget) if part]
 
-    def _is_meant(self, parts: list[str], place: int, owners: Owners) -> bool:
+    def judged(self, target: Target, clauses: Sequence[Clause], near: float, attributes: frozenset[str]) -> Judged:
+        """How near the line is, by the clause that is nearest, or why it cannot be meant."""
+        mine = [i for i, clause in enumerate(clauses) if self._is_meant(clause, clauses[:i])]
+        if not mine:
+            return Judged(target, near * NEAR, tuple(clauses), why=ELSE)
+        if all(is_question(clause.text) for clause in clauses):
+            return Judged(target, near * NEAR, tuple(clauses), why="only asks")
+        scored = {i: self._score(clauses[i], target.content, near, attributes) for i in mine}
+        best = max(scored.values(), key=lambda one: one[0])
+        places = frozenset(i for i, one in scored.items() if one[0] >= best[0] - MARGIN / 2 and one[1] >= best[1])
+        shared = frozenset(_terms(target.content) & self._matter)
+        return Judged(target, best[0], tuple(clauses), places, best[1], shared)
+
+    def _score(self, clause: Clause, line: str, near: float, attributes: frozenset[str]) -> tuple[float, float]:
+        """(how near a clause is; how much of what is denied it says)."""
+        text = clause.text
+        terms, whole = _terms(text), _terms(line)
+        denied = self._share(self._denied, terms)
+        shared = 0.8 * self._share(self._matter, terms) + 0.2 * self._share(self._matter, whole)
+        score = WRONG * denied + (SHARED if not self._denied else SHARED / 2) * shared + NEAR * near
+        score += VALUE * values_differ(words_of(text), self._words)
+        score += TOPIC * bool(topics(text, attributes) & self._topics)
+        same = (
+            any(clause.kin in one for one in self._kin)
+            if clause.kin
+            else self._sentence.first_person and speaks_of_self(text)
+        )
+        return score + SUBJECT * same, denied
+
+    def _share(self, wanted: Collection[str], terms: Collection[str]) -> float:
+        total = sum(self._weight[term] for term in wanted)
+        return sum(self._weight[term] for term in wanted if term in terms) / total if total else 0.0
+
+    def _is_meant(self, clause: Clause, before: Sequence[Clause]) -> bool:
+        """Whether the clause is about whom the sentence is: the person, and the same of their relatives."""
         if self._whom.rows:
-            return bool(owners & self._whom.rows)
-        if not self._whom.names:
-            return not owners or not owners <= self._whom.but
-        if any(holds(parts[place], name) for name in self._whom.names):
+            if not clause.owners & self._whom.rows:
+                return False
+        elif self._whom.name:
+            named = [i for i, one in enumerate((*before, clause)) if holds(one.text, self._whom.name)]
+            if not named or (named[-1] < len(before) and clause.owners != before[named[-1]].owners):
+                return False
+        elif clause.owners and clause.owners <= self._whom.but:
+            return False
+        if not clause.kin:
+            return not self._kin or frozenset() in self._kin or any(kin(clause.text).keys() & one for one in self._kin)
+        if any(clause.kin in one for one in self._kin) or (
+            self._sentence.forget and holds(clause.text, self._sentence.forget)
+        ):
             return True
-        before = [i for i, part in enumerate(parts[:place]) if any(holds(part, name) for name in self._whom.names)]
-        return bool(before) and not any(_names_somebody(part) for part in parts[before[-1] + 1 : place + 1])
+        return bool(self._whom.name) and not self._whom.rows and calls_by_name(clause, self._whom.name)
+
+    def settled(self, judged: Sequence[Judged]) -> Found:
+        """The targets: the best, and those that say the same; none where it would be a guess."""
+        able = [one for one in judged if not one.why and one.score >= LEAST]
+        most = max((one.denied for one in able), default=0.0)
+        if self._denied:
+            able = [one for one in able if one.denied >= LEAST_DENIED]
+        if most >= 0.5:  # some say what is denied: the others are not meant
+            able = [one for one in able if one.denied >= 0.6 * most]
+        if (
+            able
+            and not self._whom.rows
+            and len({one.owners for one in able if one.score >= able[0].score - MARGIN}) > 1
+        ):
+            if not self._whom.name and (self._sentence.first_person or not able[0].shared):
+                return self._found(judged, (), OTHERS)
+        chosen: list[Judged] = []
+        for one in able:
+            if not chosen or (one.score >= able[0].score - 2 * MARGIN and self._says_the_same(able[0], one)):
+                chosen.append(one)
+            elif one.score >= able[0].score - MARGIN and not (able[0].denied > one.denied + 0.2):
+                return self._found(judged, (), SEVERAL)
+        return self._found(judged, [self._changed(one) for one in chosen])
+
+    def _says_the_same(self, one: Judged, other: Judged) -> bool:
+        """Whether both lines say what is wrong: all that is denied or to be forgotten, and of the same matter."""
+        if min(one.denied, other.denied) < 0.99:
+            return False
+        return (
+            bool(one.shared & other.shared)
+            or bool(self._sentence.forget)
+            or (not self._matter and self._sentence.first_person)
+        )
+
+    def _found(self, judged: Sequence[Judged], chosen: Sequence[Judged], why: str = "") -> Found:
+        by_id = {one.target.id: one for one in chosen}
+        shown = [
+            by_id.get(one.target.id) or replace(one, why=one.why or (why if one.score >= LEAST else "") or FAR)
+            for one in judged
+        ]
+        meant = {one.owners for one in chosen}
+        sure = (
+            self._whom.rows if len(self._whom.rows) == 1 else next(iter(meant)) if len(meant) == 1 else frozenset[int]()
+        )
+        told = bool(self._whom.rows or self._whom.name)
+        return Found(self._sentence, tuple(shown), next(iter(sure)) if len(sure) == 1 else None, told, bool(why))
+
+    def _changed(self, one: Judged) -> Judged:
+        """The line with what becomes of it: corrected in its own words where that is safe, else without what is wrong."""
+        parts, words = [clause.text for clause in one.clauses], ""
+        said = self._sentence
+        if not said.forget:
+            for place in sorted(one.places):
+                if found := reworded(parts[place], said, self._names):
+                    wrong, right, parts[place] = found
+                    return replace(one, wrong=wrong, right=right, becomes="".join(parts))
+        if said.forget or not said.said:
+            listed = [
+                parts[p][w.start : w.end]
+                for p in one.places
+                for w in words_of(parts[p])
+                if w.form in {x.form for x in self._words}
+            ]
+            words = listed[-1] if listed else ""
+        places = one.places if words else {
+            i for i, clause in enumerate(one.clauses) if i in one.places or (self._matter | self._denied) & _terms(clause.text)
+        }  # fmt: skip
+        wrong = "".join(parts[place] for place in sorted(one.places)).strip().rstrip(",，。.;；")
+        return replace(one, wrong=wrong, becomes=without(parts, places, words))
 
 
-def _names_somebody(part: str) -> bool:
-    """Whether the clause begins with somebody or something of its own."""
-    words = tagged_words(part) if is_mostly_cjk(part) else ()
-    return bool(_OWN_SUBJECT.match(part)) or any(is_person(word, flag) for word, flag in words)
+def _terms(text: str) -> frozenset[str]:
+    """What of a text is compared: its terms without those of fillers."""
+    fillers = data()["fillers"]
+    small, words = frozenset(fillers["zh"]), frozenset(fillers["words"])
+    return frozenset(
+        term for term in tokens(text) if term not in words and not (term[0] > "\x7f" and set(term) & small)
+    )
 
 
-def _settled(judged: list[Judged], reading: Correction, matter: Matter, whom: Whom) -> Found:
-    """Nothing is chosen where it would be a guess whom the correction means."""
-    chosen = [one for one in judged if not one.why]
-    meant, one_person = {one.owners for one in chosen}, len(whom.rows) == 1
-    personal = reading.action == "replace" or reading.of_speaker or reading.of_somebody or len(whom.rows) > 1
-    several = personal and not (whom.names and not whom.rows) and not one_person and len(meant) > 1
-    if several or len({one.owners for one in chosen if one.of_kin}) > 1:
-        judged = [Judged(one.target, one.score, why=one.why or OTHERS) for one in judged]
-        return Found(tuple(judged), None, matter)
-    sure = whom.rows if one_person else next(iter(meant)) if len(meant) == 1 else frozenset[int]()
-    return Found(tuple(judged), next(iter(sure)) if len(sure) == 1 else None, matter)
+def unreadable() -> InvalidRequest:
+    """What reads as no correction, and is near nothing that is stored."""
+    return InvalidRequest(
+        "text: cannot be read as a correction. Say what is wrong and what is right, such as "
+        "“林澈不住在上海，他住在杭州”, “Mia doesn't work at Google any more, she works at Stripe”, "
+        "or what to forget: “忘掉我喜欢咖啡”. To forget all that is known of a person, use memory_delete_admin with "
+        "mode `person`.",
+        field="text",
+    )

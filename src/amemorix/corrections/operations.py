@@ -11,8 +11,7 @@ from ..fields import Count, Name
 from ..ids import paragraph_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.access import chat_key
-from .matcher import MOST_CANDIDATES
-from .parser import Authority, Wish
+from .matcher import MOST_CANDIDATES, Wish
 from .rows import Plan
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class PreviewCorrection(Request):
     )
     allow_global: bool = Field(False, description="Correct memories of every chat, and those that all share.")
     use_model: bool = Field(False, description="Let the chat model read the sentence, and wait for it.")
-    authority: Authority = Field(
+    authority: Literal["direct_user", "manual"] = Field(
         "direct_user",
         description="How much the right statement counts as a fact: `direct_user` as the person's own words, which later "
         "ones outweigh; `manual` as an administrator's, which only another such one outweighs.",
@@ -181,12 +180,12 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
         reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
     plan = await kernel.corrections.preview(wish)
-    reading, found = plan.reading, plan.found
+    found = plan.found
     return CorrectionPreview(
-        plan_id=f"c{plan.plan}", confidence=plan.confidence, action=reading.action, wrong=reading.wrong,
-        right=reading.right, subject=reading.subject, note=plan.note, relations=plan.relations, facts=plan.facts,
+        plan_id=f"c{plan.plan}", confidence=plan.confidence, action=plan.action, wrong=plan.wrong,
+        right=plan.right, subject=plan.subject, note=plan.note, relations=plan.relations, facts=plan.facts,
         replacements=[
-            ReplacementItem(id=paragraph_key(one.target.id), content=one.target.content, becomes=one.becomes)
+            ReplacementItem(id=paragraph_key(one.target.id), content=one.target.content, becomes=one.becomes or plan.note)
             for one in found.chosen
         ],
         candidates=[

@@ -13,69 +13,88 @@ from ..language.person_names import is_word
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
-from .language.claim import Correction
-from .language.claims import facts_said
-from .parser import Wish
 from .rows import Target
+from .sentence import FIRST, Sentence, kin
 
-__all__ = ["Owners", "Whom", "owners_of", "whom_meant"]
+__all__ = ["Clause", "Whom", "calls_by_name", "read_clauses", "speaks_of_self", "whom_meant"]
 
 ABOUT = 3
-_FIRST = lazy_regex(r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd|my|mine)\b", re.I)
 _THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
+_ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
+_ONESELF = lazy_regex(r"我|俺|本人|我自己|me|myself", re.I)
+_HEAD = lazy_regex(
+    r"([A-Z][\w-]+)(?='s?\b|\s+[a-z])|([\u4e00-\u9fff]{2,4}?)(?=的|不|没|住|在|是|叫|喜欢|对|今年|现在|已经|有|养)"
+)
+_TO_NAME = lazy_regex(r"(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I)
+"""What may stand between a relative and their name."""
+_KIN_LEAD = lazy_regex(
+    r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|.{0,5}?",
+    re.I,
+)
 Owners = frozenset[int]
 """Persons; empty where nobody can be told."""
 Scopes = tuple[int, ...] | None
-_ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
-_ONESELF = lazy_regex(r"我|俺|本人|我自己|me|myself", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Whom:
-    """Whom a correction is about: persons, names that may be no person's; `but` is certainly not meant."""
+    """Whom a correction is about: persons, or a name that is no person's; `but` is certainly not meant."""
 
     rows: Owners = frozenset()
-    names: frozenset[str] = frozenset()
+    name: str = ""
     but: Owners = frozenset()
 
 
-def whom_meant(db: Connection, wish: Wish, reading: Correction, scopes: Scopes, directory: NameDirectory) -> Whom:
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a text, whom it is about, and which relative or pet of theirs (empty: themselves)."""
+
+    text: str
+    owners: Owners
+    kin: str = ""
+
+
+def whom_meant(
+    db: Connection, sentence: Sentence, scopes: Scopes, directory: NameDirectory, *, person_id: str, speaker: str
+) -> Whom:
     """The person whom the words name, or the caller, among those whose names the chat may see.
 
     Of several who have the name the caller's `person_id` says which one. Raises NotFound for nobody, InvalidRequest
     where several may be meant, and for what means all that is known of a person.
     """
-    _refuse_whole_person(reading, wish, scopes, directory)
+    _refuse_whole_person(sentence, scopes, directory, person_id or speaker)
     person = frozenset[int]()
-    if wish.person_id:
-        person = directory.matching(wish.person_id, scopes)
+    if person_id:
+        person = directory.matching(person_id, scopes)
         if not person:
-            raise NotFound(f"person_id: nobody is known as {wish.person_id!r}.", field="person_id")
-        _refuse_several(db, "person_id", wish.person_id, person, scopes)
-    speaker = directory.matching(wish.speaker, scopes) if wish.speaker else frozenset[int]()
-    if reading.of_speaker:
-        return _with_names(person or speaker, directory)
-    if reading.subject:
-        named = directory.matching(reading.subject, scopes)
-        if not named:
-            return Whom(names=frozenset({normalise_name(reading.subject)}))
+            raise NotFound(f"person_id: nobody is known as {person_id!r}.", field="person_id")
+        _refuse_several(db, "person_id", person_id, person, scopes)
+    who_speaks = directory.matching(speaker, scopes) if speaker else frozenset[int]()
+    if sentence.first_person:
+        return Whom(person or who_speaks)
+    found = directory.find(sentence.forget or " ".join((*sentence.said, *sentence.denied)), scopes)
+    if found.persons:
+        named, name = found.persons[0], found.names[0]
         if not named & person:
-            _refuse_several(db, "text", reading.subject, named, scopes)
-        return _with_names(named & person or named, directory)
-    if person:
-        return _with_names(person, directory)
-    return Whom(but=speaker if reading.of_somebody else frozenset())
+            _refuse_several(db, "text", name, named, scopes)
+        return Whom(named & person or named, normalise_name(name))
+    heads = (_HEAD.match(part.strip()) for part in (sentence.forget, *sentence.said, *sentence.denied))
+    for head in filter(None, heads):
+        name = head[0]
+        if not is_word(normalise_name(name)) and not kin(name) and not _THIRD.match(name):
+            return Whom(name=normalise_name(name))
+    return Whom(person) if person else Whom(but=who_speaks if _THIRD.search(sentence.text) else frozenset())
 
 
-def _refuse_whole_person(reading: Correction, wish: Wish, scopes: Scopes, directory: NameDirectory) -> None:
+def _refuse_whole_person(sentence: Sentence, scopes: Scopes, directory: NameDirectory, caller: str) -> None:
     """A person is not a statement: raises InvalidRequest for `forget everything about Mia`."""
-    if reading.action != "remove" or reading.subject or reading.about:
+    what = sentence.forget
+    if not what:
         return
-    all_of = _ALL_ABOUT.search(wish.text) is not None
-    if _ONESELF.fullmatch(reading.wrong):
-        who = wish.person_id or wish.speaker or reading.wrong
-    elif directory.matching(reading.wrong, scopes) and (all_of or not is_word(normalise_name(reading.wrong))):
-        who = reading.wrong
+    if _ONESELF.fullmatch(what):
+        who = caller or what
+    elif directory.matching(what, scopes) and (_ALL_ABOUT.search(sentence.text) or not is_word(normalise_name(what))):
+        who = what
     else:
         return
     raise InvalidRequest(
@@ -97,36 +116,41 @@ def _refuse_several(db: Connection, field: str, name: str, rows: Owners, scopes:
     )  # fmt: skip
 
 
-def _with_names(rows: Owners, directory: NameDirectory) -> Whom:
-    known = [row for row in map(directory.row, rows) if row is not None]
-    names = {normalise_name(name) for row in known for name in (row.person_id, row.name, *(n for n, _ in row.names))}
-    return Whom(frozenset(row.id for row in known), frozenset(names))
-
-
-def owners_of(
+def read_clauses(
     parts: Sequence[str], target: Target, persons: Sequence[tuple[int, int]], directory: NameDirectory
-) -> list[Owners]:
-    """For each clause whom it is about: whom it names, who says 我 or "I", else whom the clause before it is about."""
+) -> list[Clause]:
+    """Each clause with whom it is about: whom it names first, who says 我 or "I", else whom the clause before it is about."""
     speaker = frozenset({target.speaker} if target.speaker else ())
     about = frozenset(person for person, role in persons if role == ABOUT)
     oneself, chats = about or speaker, (0, target.scope)
-    found: list[Owners] = []
+    found: list[Clause] = []
     for part in parts:
-        before = found[-1] if found else oneself
-        named, first = directory.find(part, chats), _FIRST.search(part) is not None
-        if named.persons:
-            mine = oneself if first else frozenset[int]()
-            everybody = frozenset[int]().union(*named.persons)
-            if len(named.persons) + bool(mine) > 1:  # those of whom it tells something, all where rules cannot tell
-                names = tuple(name.removesuffix("'s").removesuffix("’s") for name in named.names)
-                told = {claim.who for claim in facts_said(part, names)}
-                meant = [directory.matching(who, chats) if who else mine for who in told]
-                everybody = frozenset[int]().union(*meant) or everybody | mine
-            found.append(everybody)
-        elif first:
-            found.append(oneself)
-        elif _THIRD.search(part) and not about and before == speaker:
-            found.append(frozenset())
+        before = found[-1] if found else Clause("", oneself)
+        named, first = directory.find(part, chats), FIRST.search(part)
+        relative = next((one for one, (start, _) in kin(part).items() if _KIN_LEAD.fullmatch(part[:start])), "")
+        if named.persons and not (first and first.start() <= part.find(named.names[0])):
+            owners = named.persons[0]
+        elif first or named.persons:
+            owners = oneself
+        elif _THIRD.search(part) and not about and before.owners == speaker and not before.kin:
+            owners = frozenset[int]()
         else:
-            found.append(before)
+            owners = before.owners
+            relative = relative or before.kin
+        found.append(Clause(part, owners, relative))
     return found
+
+
+def speaks_of_self(text: str) -> bool:
+    """Whether the text says 我 or "I"."""
+    return FIRST.search(text) is not None
+
+
+def calls_by_name(clause: Clause, name: str) -> bool:
+    """Whether the clause tells of a relative by this name: `my sister Anna`."""
+    spans = [span for one, span in kin(clause.text).items() if one == clause.kin]
+    if not spans or not name:
+        return False
+    before = _TO_NAME.match(clause.text, spans[0][1])
+    rest = clause.text[before.end() if before else spans[0][1] :]
+    return normalise_name(rest[: len(name) + 1]).rstrip(" ,.;住在是的叫").startswith(name)

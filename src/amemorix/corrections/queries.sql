@@ -53,29 +53,32 @@ where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' 
       and p.id not in (select value from json_each(:ids)));
 
 -- name: correction_facts
--- facts held true that rest on these paragraphs, of a person (null: of anybody), and whether another one states them too
-select distinct f.id, f.attribute, f.value, f.norm, exists (
+-- facts held true that rest on these paragraphs, and whether another one states them too
+select distinct f.id, f.value, exists (
     select 1 from fact_evidence o join paragraphs p on p.id = o.paragraph
     where o.fact = f.id and o.stance = 'support' and o.paragraph not in (select value from json_each(:ids))
       and p.deleted_at is null and p.superseded_at is null
 ) from fact_evidence e join facts f on f.id = e.fact
-where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted')
-  and f.person is coalesce(:person, f.person);
+where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
 
 -- name: correction_held
--- facts held true of these persons (null: of anybody) in these scopes, now or at a time, whose value holds the words, with
--- the live paragraphs that state them
-select e.paragraph, f.id, f.person, f.attribute, f.value
+-- what facts held true of these persons in these scopes, now or at a time, are about, with the live paragraphs that state them
+select e.paragraph, f.attribute, f.kind
 from facts f join fact_evidence e on e.fact = f.id join paragraphs p on p.id = e.paragraph and p.scope = f.scope
-where (:persons is null or f.person in (select value from json_each(:persons))) and f.person is not null
-  and f.attribute in (select value from json_each(:attributes))
+where f.person in (select value from json_each(:persons))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.status in ('active', 'conflicted') or f.status = 'superseded' and f.superseded_at > :held_at)
   and f.deleted_at is null and f.polarity = 1
-  and (f.norm in (select value from json_each(:norms)) or instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
   and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
 order by f.id desc limit :limit;
+
+-- name: correction_newest
+-- the newest paragraphs that are bound to these persons, in these scopes
+select distinct l.paragraph from paragraph_persons l join paragraphs p on p.id = l.paragraph
+where l.person in (select value from json_each(:persons)) and p.deleted_at is null and p.superseded_at is null
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+order by l.paragraph desc limit :limit;
 
 -- name: correction_persons_of
 -- who said paragraphs, and whom they are bound to
@@ -163,5 +166,3 @@ update paragraphs set deleted_at = :now where id in (select value from json_each
 update external_memory_refs set deleted_at = :now
 where deleted_at is null and id in (select ref from paragraphs where id in (select value from json_each(:ids)));
 
--- name: correction_persons
-select distinct person from paragraph_persons where paragraph in (select value from json_each(:ids));

@@ -55,13 +55,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A paragraph and a fact that it states, of a person."""
+    """A paragraph, and what a fact that it states is about."""
 
     paragraph: int
-    fact: int
-    person: int
     attribute: str
-    value: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,7 @@ class Resting:
     """A fact that paragraphs state; `elsewhere` if others state it too."""
 
     id: int
-    attribute: str
     value: str
-    norm: str
     elsewhere: bool
 
 
@@ -91,13 +87,13 @@ def targets(db: Connection, ids: Iterable[int], scopes: Scopes, now: float) -> d
     return {row[0]: Target(*row) for row in db.run("correction_targets", **values)}
 
 
-def relations(db: Connection, ids: Collection[int]) -> dict[int, str]:
-    """Relation -> sentence, of the live relations that these paragraphs support, in the names of their chats."""
+def relations(db: Connection, ids: Collection[int]) -> dict[int, tuple[str, str, str]]:
+    """Relation -> subject, predicate and object, of the live relations that these paragraphs support, in the names of their chats."""
     rows = db.run("correction_relations", ids=array(ids)).fetchall()
     scopes = [row[0] for row in db.run("correction_scopes", ids=array(ids))]
     names = entity_names.shown(db, {end for row in rows for end in (row[1], row[3])}, scopes)
     return {
-        id_: " ".join((names.get(subject, ""), predicate.replace("_", " "), names.get(object_, "")))
+        id_: (names.get(subject, ""), predicate.replace("_", " "), names.get(object_, ""))
         for id_, subject, predicate, object_ in rows
     }
 
@@ -108,29 +104,25 @@ def alone(db: Connection, relations: Iterable[int], ids: Iterable[int]) -> list[
     return [row[0] for row in db.run("correction_relations_alone", **values)]
 
 
-def facts(db: Connection, ids: Iterable[int], person: int | None) -> list[Resting]:
-    """The facts held true of a person (None: of anybody) that rest on these paragraphs."""
-    rows = db.run("correction_facts", ids=array(ids), person=person)
-    return [Resting(id_, attribute, value, norm, bool(more)) for id_, attribute, value, norm, more in rows]
+def facts(db: Connection, ids: Iterable[int]) -> list[Resting]:
+    """The facts held true that rest on these paragraphs."""
+    return [Resting(id_, value, bool(more)) for id_, value, more in db.run("correction_facts", ids=array(ids))]
 
 
 def held(
-    db: Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
-    norms: Iterable[str], scopes: Scopes, now: float, held_at: float, limit: int,
+    db: Connection, *, persons: Iterable[int], scopes: Scopes, now: float, held_at: float, limit: int
 ) -> list[Held]:  # fmt: skip
-    """Facts held true now, or at a time, of these persons (None: of anybody) whose value has to do with the folded words."""
-    values = {
-        "persons": optional_array(persons), "attributes": array(attributes), "words": words,
-        "norms": array(norms), "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
-    }  # fmt: skip
-    return [Held(*row) for row in db.run("correction_held", **values)]
+    """What the newest facts held true now, or at a time, of these persons rest on."""
+    values = {"persons": array(persons), "scopes": optional_array(scopes), "now": now, "held_at": held_at}
+    return [Held(*row) for row in db.run("correction_held", **values, limit=limit)]
+
+
+def newest(db: Connection, persons: Collection[int], scopes: Scopes, limit: int) -> list[int]:
+    """The newest paragraphs that are bound to these persons."""
+    values = {"persons": array(persons), "scopes": optional_array(scopes), "limit": limit}
+    return [row[0] for row in db.run("correction_newest", **values)]
 
 
 def linked_entity_names(db: Connection, ids: Iterable[int]) -> dict[int, str]:
     """Entity -> name, of those the paragraphs are linked to."""
     return dict(db.run("correction_entity_names", ids=array(ids)).fetchall())
-
-
-def persons(db: Connection, ids: Iterable[int]) -> list[int]:
-    """Persons that the paragraphs are bound to."""
-    return [row[0] for row in db.run("correction_persons", ids=array(ids))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ..audit_context import naming
 from ..clock import Clock
@@ -18,16 +18,15 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import rows as correction_rows
 from .apply import CorrectionWriter
-from .language.claim import Correction
-from .language.claims import facts_said, states
-from .language.rules import plainly
-from .language.text import alike, holds
-from .matcher import OTHERS, CorrectionFinder, Found
-from .parser import Wish, read_wish
+from .matcher import MOST_CANDIDATES, CorrectionFinder, Found, Wish, unreadable
+from .plan_model import planned_by_model
 from .rows import Plan
+from .wording import VALUES, holds, words_of
 
 __all__ = ["CorrectionService", "Preview"]
 
+DENIED = 0.6
+"""How much of what a sentence denies a line has to say before it is corrected without being asked."""
 SURE, UNSURE = 0.9, 0.6
 """Confidence of a plan whose targets speak of the matter and the person, and of one that only adds what is said."""
 
@@ -37,10 +36,14 @@ class Preview:
     """A plan before anything is changed; what is chosen of `found` is taken out of search."""
 
     plan: int
-    reading: Correction
+    action: str
+    wrong: str
+    right: str
+    subject: str
     found: Found
     confidence: float
     note: str
+    """The sentence that is stored as it was said; empty for none."""
     relations: list[str]
     """Relations that end, as sentences."""
     facts: list[str]
@@ -50,10 +53,10 @@ class Preview:
 class CorrectionService:
     """Finds what a sentence says is wrong, and replaces it in one transaction that can be undone.
 
-    The rule: raw text is never changed or destroyed. A paragraph that says what is wrong of whom the sentence is about
-    is superseded, so that search no longer gives it, and a corrected copy stands in its place (same source, time and
-    speaker): wrong words replaced, or the parts that say them left out. If nothing that is stored then says what is
-    right, the sentence itself is stored, about that person.
+    The rule: raw text is never changed or destroyed. The paragraph that the sentence is nearest to, of whom it is about,
+    is superseded, so that search no longer gives it. Where its wrong words can be exchanged safely, a corrected copy
+    stands in its place (same source, time and speaker); else the sentence itself is stored, about that person, and of
+    the paragraph a copy of what stands by itself beside the wrong.
     """
 
     def __init__(
@@ -76,31 +79,55 @@ class CorrectionService:
         self._writer = CorrectionWriter(store, chunk_chars=config.ingest.chunk_chars, zones=zones)
 
     async def preview(self, wish: Wish) -> Preview:
-        """Work out what would change, and keep the plan. Raises InvalidRequest for what reads as no correction."""
-        reading = await read_wish(wish, self._chat, timeout=self._timeout)
-        found, name = await self._finder.find(wish, reading), naming()
-        return await self._store.write(lambda db: self._keep(db, wish, reading, found, name))
+        """Work out what would change, and keep the plan. Raises InvalidRequest for what reads as no correction and is near
+        nothing that is stored."""
+        found = await self._finder.find(wish)
+        if wish.use_model and self._chat is not None:
+            by_model = planned_by_model(wish.text, found, self._chat, most=MOST_CANDIDATES, timeout=self._timeout)
+            found = await by_model or found
+        sentence = found.sentence
+        speaks = sentence.cued or sentence.first_person or any(word.type in VALUES for word in words_of(sentence.text))
+        if not found.chosen and not speaks:
+            raise unreadable()
+        name = naming()
+        return await self._store.write(lambda db: self._keep(db, wish, found, name))
 
     async def preview_if_any(self, wish: Wish) -> Preview | None:
-        """The same, but None and no plan if nothing stored says what is wrong, or it may mean several persons."""
-        reading = await read_wish(wish, self._chat, timeout=self._timeout)
+        """The same, but None and no plan if nothing stored says what the sentence denies, or it may mean several persons."""
         try:
-            found, name = await self._finder.find(wish, reading), naming()
+            found, name = await self._finder.find(wish), naming()
         except InvalidRequest:
             return None
-        return await self._store.write(lambda db: self._keep(db, wish, reading, found, name)) if found.chosen else None
+        told = found.told or wish.exchange is not None
+        if not (found.chosen and told and found.sentence.denied and found.chosen[0].denied >= DENIED):
+            return None
+        return await self._store.write(lambda db: self._keep(db, wish, found, name))
 
-    def _keep(
-        self, db: Connection, wish: Wish, reading: Correction, found: Found, name: Callable[..., None]
-    ) -> Preview:
+    def _keep(self, db: Connection, wish: Wish, found: Found, name: Callable[..., None]) -> Preview:
         ids = [one.target.id for one in found.chosen]
+        old, left = (
+            (
+                "\n".join(texts)
+                for texts in zip(*((one.target.content, one.becomes) for one in found.chosen), strict=True)
+            )
+            if ids
+            else ("", "")
+        )
         supported = correction_rows.relations(db, ids)
-        wrong = [id_ for id_, sentence in supported.items() if holds(sentence, reading.wrong)]
-        ending, note = correction_rows.alone(db, wrong, ids), _note(wish, reading, found)
+        wrong = [
+            id_ for id_, (subject, _, object_) in supported.items()
+            if not left.strip() or any(holds(old, end) and not holds(left, end) for end in (subject, object_))
+        ]  # fmt: skip
+        ending, note = correction_rows.alone(db, wrong, ids), _note(wish, found)
         confidence = SURE if ids else UNSURE if note else 0.0
         person = self._indexes.names.index.row(found.person) if found.person is not None else None
+        reading = {
+            "action": "remove" if found.sentence.forget else "replace",
+            "wrong": found.sentence.forget or (found.chosen[0].wrong if ids else " ".join(found.sentence.denied)),
+            "right": (found.chosen[0].right if ids else "") or note, "subject": person.name if person else "",
+        }  # fmt: skip
         plan = {
-            "reading": asdict(reading), "confidence": confidence, "note": note, "authority": wish.authority,
+            "reading": reading, "confidence": confidence, "note": note, "authority": wish.authority,
             "person": person.name if person else "", "wrong_relations": wrong, "relations": ending,
             "paragraphs": [
                 {"id": one.target.id, "becomes": one.becomes, "hash": one.target.content_hash.hex()} for one in found.chosen
@@ -113,8 +140,11 @@ class CorrectionService:
             now=self._clock.now(),
         ).fetchone()[0]  # fmt: skip
         name(plan_id=f"c{id_}")
-        relations = [supported[relation] for relation in ending]
-        return Preview(id_, reading, found, confidence, note, relations, _facts_that_end(db, reading, found))
+        facts = [one.value for one in correction_rows.facts(db, ids) if not (one.elsewhere or holds(left, one.value))]
+        return Preview(
+            id_, reading["action"], reading["wrong"], reading["right"], reading["subject"], found, confidence, note,
+            [" ".join(supported[relation]) for relation in ending], facts,
+        )  # fmt: skip
 
     async def execute(self, id_: int, *, confirmed: bool) -> Plan:
         """Carry a plan out, in one transaction. Raises NotFound, Conflict, InvalidRequest if it is not confirmed."""
@@ -176,26 +206,9 @@ def _plan(db: Connection, id_: int) -> Plan:
     return Plan(*row)
 
 
-def _note(wish: Wish, reading: Correction, found: Found) -> str:
+def _note(wish: Wish, found: Found) -> str:
     """What is to be stored besides: the sentence, if no corrected text says what is right, or not with its authority."""
-    vouched = wish.authority == "manual" and found.matter.right
-    if not reading.right or (not vouched and any(states(one.becomes, reading, found.matter) for one in found.chosen)):
+    sentence = found.sentence
+    if sentence.forget or found.asks or (found.is_reworded and wish.authority != "manual"):
         return ""
-    guess = any(one.why == OTHERS for one in found.judged)
-    return plainly(wish.text) if (found.chosen or wish.among is None) and not guess else ""
-
-
-def _facts_that_end(db: Connection, reading: Correction, found: Found) -> list[str]:
-    """Values of facts that rest on what is replaced and end: those that are wrong, and those that nothing then states."""
-    ids, matter = [one.target.id for one in found.chosen], found.matter
-    ending = {
-        one.id: one.value for one in correction_rows.facts(db, ids, found.person)
-        if (one.attribute in matter.attributes if matter.topic else alike(one.value, reading.wrong))
-    }  # fmt: skip
-    left = "\n".join(one.becomes for one in found.chosen)
-    stated = {(claim.attribute, claim.norm) for claim in facts_said(left, ())}
-    ending |= {
-        one.id: one.value for one in correction_rows.facts(db, ids, None)
-        if not (one.elsewhere or alike(left, one.value) or (one.attribute, one.norm) in stated)
-    }  # fmt: skip
-    return list(ending.values())
+    return sentence.text if found.chosen or wish.among is None else ""

@@ -92,7 +92,7 @@ class EpisodeModelService:
         self._embedder = embedder
         self._background = background
         self._exclusive = exclusive
-        self._writer = StatementWriter(config.profile)
+        self._writer = StatementWriter()
         self._quiet_until = float("-inf")
 
     @property

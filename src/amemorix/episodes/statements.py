@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..config.model import Profile
 from ..facts import rows as fact_rows
 from ..facts.language.slots import STATEMENT
 from ..facts.ledger import UNDO_KIND, Change, FactLedger, snapshot
@@ -21,6 +20,8 @@ __all__ = ["StatementWriter", "known_of"]
 
 MOST_READ = 400
 """Facts of the people of a window that are looked through, the newest."""
+IMPORTANCE = 0.6
+"""The weight of what the model finds worth keeping."""
 OWN_WORDS, HEARSAY = 0.8, 0.6
 """The confidence of what the model read in a person's own lines, and in those of others."""
 
@@ -58,8 +59,8 @@ class _Said:
 class StatementWriter:
     """Writes statements in the caller's transaction; what has been written once is not written again."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._ledger = FactLedger(profile)
+    def __init__(self) -> None:
+        self._ledger = FactLedger()
 
     def write(self, db: Connection, scope: int, statements: Sequence[Statement], now: float) -> None:
         """Put the statements of a window of this chat into the ledger."""
@@ -90,10 +91,11 @@ class StatementWriter:
         new = fact_rows.one(db, found[0]) if found else None
         if new is None:
             return
-        db.run("window_fact_kind", id=new.id, kind=one.kind or (old.kind if old else ""))
         gone = [old] if old is not None else []
         if not one.closes:
             gone += [row for row in self._chosen(db, scope, one) if row.id not in (new.id, one.replaces)]
+        weight = max([IMPORTANCE, *(row.importance for row in gone)])
+        db.run("window_fact_read", id=new.id, kind=one.kind or (old.kind if old else ""), importance=weight)
         if gone and new.is_held:
             self._replace(db, gone, new, change, one)
 
@@ -144,4 +146,3 @@ class StatementWriter:
             note = Transition(row.status, state.status, new.id, undo, "", change.reason, change.at)
             fact_rows.transition(db, row.id, note)
             self._ledger.settle(db, row.group, change)
-            self._ledger.refresh_profile(db, row.group, change.now, whole=True)

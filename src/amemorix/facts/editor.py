@@ -12,7 +12,7 @@ from ..store.ports import Connection
 from ..store.rows import undo_records
 from . import rows as fact_rows
 from .language.slots import STATEMENT
-from .language.values import normal
+from .language.typed_values import normal
 from .ledger import UNDO_KIND, Change, FactLedger, Stood, snapshot
 from .rows import FactGroup, FactRow, Transition
 
@@ -171,7 +171,6 @@ class FactEditor:
         change = Change(self._now, self._now, self._reason or reason, self._requested_by, undo, stood)
         for group in groups:
             changed |= self._ledger.settle(self._db, group, change)
-            self._ledger.refresh_profile(self._db, group, self._now, whole=True)
         return changed
 
 

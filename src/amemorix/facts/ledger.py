@@ -7,12 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..config.model import Profile
-from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
-from ..store.tasks import NO_PARAGRAPH
 from . import rows as fact_rows
 from .language.slots import slot_of
 from .rows import FactGroup, FactRow, Transition
@@ -21,9 +18,6 @@ from .timeline import ANY, MOST, Point, Run, timeline
 __all__ = ["UNDO_KIND", "Change", "FactLedger", "Stood", "snapshot"]
 
 UNDO_KIND = "fact"
-OVER = ("superseded", "retracted")
-EVERYTHING = 0.0
-"""The paragraph from which on a profile is derived as a whole."""
 NEAREST = 32
 """Where a statement comes late, so many of the facts that were given up after it are looked at: the first of them.
 
@@ -54,9 +48,6 @@ class Change:
 class FactLedger:
     """Settles groups of facts; runs inside the caller's transaction."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-
     def settle(
         self, db: Connection, group: FactGroup, change: Change, new: Sequence[Point] = (), *, merged: bool = False,
         since: float | None = None,
@@ -70,20 +61,12 @@ class FactLedger:
         settling = _Settling(db, group, change, part, new)
         settling.settle(merged=merged)
         changed = settling.changed
-        if changed or new:
-            self.refresh_profile(db, group, change.now, whole=any(was in OVER for was in changed.values()))
         # facts outside of the part may have given way to statements that have moved to another row
         moved = {p.fact for run, row in settling.placed for p in run.points if p.fact not in (0, row)}
         earlier = None
         if moved:
             earlier = db.run("facts_given_up_for", ids=array(moved), before=part.since).fetchone()[0]
         return changed if earlier is None else self.settle(db, group, change, since=earlier) | changed
-
-    def refresh_profile(self, db: Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
-        """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
-        if group.person is not None:
-            due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH
-            task_rows.enqueue(db, "profile", group.person, since=since, due_at=due, now=now)
 
 
 class _Settling:

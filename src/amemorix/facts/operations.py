@@ -455,7 +455,7 @@ async def _edited(
 
     def unit(db: Connection) -> Edited:
         by = {"requested_by": request.requested_by, "reason": request.reason}
-        return edit(FactEditor(db, FactLedger(kernel.config.profile), **by, now=now))
+        return edit(FactEditor(db, FactLedger(), **by, now=now))
 
     facts, undo = await kernel.store.write(unit)
 

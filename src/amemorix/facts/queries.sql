@@ -37,6 +37,13 @@ where n.id = :id and b.kind = 'message' and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
 order by b.id;
 
+-- name: fact_vectors
+-- the vectors of a generation that these paragraphs have, nothing for those that the model failed on
+select v.value, e.vector from json_each(:ids) v
+left join embeddings e on e.generation = :generation and e.paragraph = v.value
+where e.vector is not null
+   or exists (select 1 from embedding_failures f where f.generation = :generation and f.paragraph = v.value);
+
 -- name: fact_persons_of
 select paragraph, person, role from paragraph_persons
 where paragraph in (select value from json_each(:ids)) order by paragraph, role, person;

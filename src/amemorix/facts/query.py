@@ -76,11 +76,12 @@ class FactReader:
         self, db: Connection, persons: Iterable[int], scopes: Sequence[int] | None, moment: Moment,
         entities: Iterable[int] = (),
     ) -> list[FactRow]:  # fmt: skip
-        """What is held true of these persons and entities, the newest first; with the status of that time.
+        """What is held true of these persons and entities, the newest first; with the status of that time."""
+        return self.current(db, fact_rows.held(db, persons, scopes, moment, entities=entities, limit=MOST), moment)
 
-        Where several chats may be seen, what one says later, on no less authority, counts instead of the other.
-        """
-        rows = fact_rows.held(db, persons, scopes, moment, entities=entities, limit=MOST)
+    def current(self, db: Connection, rows: list[FactRow], moment: Moment) -> list[FactRow]:
+        """Those of the facts that count: where they are of several chats, what one says later, on no less authority,
+        counts instead of the other."""
         if len({row.scope for row in rows}) < 2:
             return rows
         of = {row.id: row for row in rows}

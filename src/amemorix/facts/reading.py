@@ -1,26 +1,35 @@
-"""What a paragraph says: the claims that rules read in it, of whom they are, and how much they count by who said it."""
+"""What a paragraph says: the sentences that are worth keeping, as claims of whom they are about and how much they count by who said it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
 
+import numpy as np
+
+from ..errors import ModelUnavailable
 from ..indexes.projections import Indexes
+from ..language.normalise import clean_text, content_hash, fold
+from ..language.times import asks_something, is_question
+from ..lazy_regex import lazy_regex
+from ..ports import Embedder
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from . import rows as fact_rows
+from ..store.rows import embeddings as embedding_rows
+from .classifier import Floats, Judgement, classifier
 from .dedup import UpdateDecision
-from .language.context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
-from .language.framing import retracts
-from .language.implicit_subject import mentions_somebody
-from .language.rules import Claim, Reader, read_facts, statement
-from .language.slots import STATEMENT
+from .language.sentences import dated, retracts, sentences, spans
+from .language.slots import SLOTS, STATEMENT, slot_of
+from .language.typed_values import TypedValue, kin, typed_values
+from .timeline import ANY
 
-__all__ = ["Heard", "Paragraph", "ParagraphReader", "Reading"]
+__all__ = ["LAST", "Claim", "Heard", "Paragraph", "ParagraphReader", "Reading", "whole_statement"]
 
 PERSON_FACT, CORRECTION = "person_fact", "correction"
 TRUST = {
@@ -28,14 +37,58 @@ TRUST = {
     "server_verified": ("imported", 0.9),
     "trusted_import": ("imported", 0.9),
 }
-OWN_WORDS, UNNAMED, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("direct_user", 0.75), ("rule", 0.7), ("summary", 0.6)
-"""(authority, confidence) of a speaker's own words, less sure where they do not say of whom, and of what others say."""
+OWN_WORDS, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("rule", 0.7), ("summary", 0.6)
+"""(authority, confidence) of a speaker's own words, and of what others say."""
 NOT_THE_PERSON = ("bot", "assistant", "model", "summary", "llm", "inferred")
 """What an `evidence_source` begins with that is not the person's own words."""
 ABOUT = 3
 """How a person is bound to a text that is about them."""
 LINES, WITHIN_SECONDS = 3, 1_800.0
-"""Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
+"""Lines around one that may belong to it, and how far away they may be."""
+LAST = "^"
+"""The norm of a denial of whichever value was told last."""
+PLAN_SECONDS = 60 * 86_400.0
+"""A plan for no named time is one for so long."""
+ENDED_LONG_AGO = 62 * 86_400.0
+"""Until so long after the time that an end names, what was last said to hold may have been said since."""
+TYPED_LEAST = 0.15
+"""How durable a sentence has to be at least for a typed value that it gives to count; of UNMISTAKABLE ones it need not be."""
+UNMISTAKABLE = frozenset({"name", "nickname", "birthday", "phone", "email"})
+KIND_OF = {
+    "name": "identity", "nickname": "identity", "birthday": "identity", "phone": "identity", "email": "identity",
+    "residence": "home", "hometown": "home", "workplace": "work", "occupation": "work", "school": "work", "allergy": "health",
+    "avoids": "preference", "diet": "preference", "spouse": "relation", "partner": "relation", "child": "relation", "pet": "possession",
+}  # fmt: skip
+ANSWERED = frozenset({"work", "home", "health", "identity", "relation", "possession"})
+"""The kinds of questions whose short answers are statements."""
+SHORT_ANSWER = 40
+_FIRST = lazy_regex(r"我|俺|本人|\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us)\b", re.I)
+_TO_YOU = lazy_regex(r"[你您](?!们)|\b(?:you|your|u)\b", re.I)
+_VOCATIVE = r"(?:[,，!！:：]|\s+(?=[\u3400-\u9fff]))"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement as one text makes it; times in epoch seconds."""
+
+    who: str
+    """The name of whom it is about; empty for the speaker, or whom the text is about."""
+    attribute: str
+    value: str
+    norm: str
+    polarity: int
+    valid_from: float
+    valid_to: float | None = None
+    told: float | None = None
+    """Of one that names its own start: up to when it vouches for it. A change lasts until it is told."""
+    only_ends: bool = False
+    """It means something only where what it denies is held."""
+    kind: str = ""
+    importance: float = 0.5
+    sentence: str = ""
+    """The whole sentence, where the value is a part of it."""
+    change: bool = False
+    """It says that something is no longer as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +111,11 @@ class Paragraph:
     def at(self) -> float:
         """When it was said."""
         return self.recorded_at if self.event_start is None else self.event_start
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether a caller gave it as a fact about somebody."""
+        return self.source_type in (PERSON_FACT, CORRECTION) and self.kind == "text"
 
     @property
     def corrected(self) -> tuple[str, float] | None:
@@ -95,98 +153,160 @@ class Reading:
     paragraph: Paragraph
     heard: tuple[Heard, ...]
     takes_back: tuple[int, frozenset[str]] | None = None
-    """The line before it of the same speaker that it calls a joke, and the kinds of news there that name nobody."""
+    """The line before it of the same speaker that it calls a joke, and the attributes that may have been read there."""
 
 
 class ParagraphReader:
-    """Reads paragraphs by the names that are known and the lines around them."""
+    """Reads paragraphs by the names that are known, the lines around them, and what the classifier makes of each sentence."""
 
-    def __init__(self, store: MetadataStore, *, indexes: Indexes, zones: TimeZones) -> None:
+    def __init__(
+        self, store: MetadataStore, *, indexes: Indexes, zones: TimeZones, embedder: Callable[[], Embedder | None]
+    ) -> None:
         self._right_of_way = store.right_of_way
         self._indexes = indexes
         self._zones = zones
+        self._embedder = embedder
 
-    def read(self, db: Connection, ids: Sequence[int]) -> tuple[Reading, ...]:
-        """What the paragraphs say, by row."""
+    def read(self, db: Connection, ids: Sequence[int], *, wait: bool = False) -> tuple[Reading, ...] | None:
+        """What the paragraphs say, by row; None with `wait` if some of them are about to get their vectors."""
         self._indexes.names.catch_up(db)
         persons: dict[int, list[tuple[int, int]]] = {}  # paragraph -> (person, role), who said it first
         for paragraph, person, role in db.run("fact_persons_of", ids=array(ids)):
             persons.setdefault(paragraph, []).append((person, role))
+        material = [Paragraph(*row) for row in db.run("fact_material", ids=array(ids))]
+        said = [sentences(one.content, said=one.kind == "message") if one.live else [] for one in material]
+        vectors = self._vectors(db, material, said, wait=wait)
+        if vectors is None:
+            return None
+        judged = iter(classifier().read([one for lines in said for one in lines], vectors))
         found: list[Reading] = []
-        for paragraph in [Paragraph(*row) for row in db.run("fact_material", ids=array(ids))]:
+        for paragraph, lines in zip(material, said, strict=True):
             self._right_of_way.give_way()
-            heard = tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))
-            found.append(Reading(paragraph, heard, self._taken_back(db, paragraph)))
+            pairs = [(line, next(judged)) for line in lines]
+            heard = tuple(self._heard(db, paragraph, pairs, persons.get(paragraph.id, [])))
+            found.append(Reading(paragraph, heard, _taken_back(db, paragraph)))
         return tuple(found)
 
-    def _heard(self, db: Connection, paragraph: Paragraph, persons: Sequence[tuple[int, int]]) -> Iterator[Heard]:
+    # vectors
+
+    def _vectors(
+        self, db: Connection, material: Sequence[Paragraph], said: Sequence[Sequence[str]], *, wait: bool
+    ) -> list[Floats | None] | None:
+        """A vector of each sentence where the classifier's model makes them: a paragraph's own, if it is one sentence."""
+        embedder, none = self._embedder(), [None for lines in said for _ in lines]
+        with contextlib.suppress(ModelUnavailable):
+            if embedder is None or embedder.info.provider != "local" or embedder.info.model != classifier().model:
+                return none
+            alone = [one.id for one, lines in zip(material, said, strict=True) if len(lines) == 1]
+            stored = self._stored(db, embedder, alone)
+            if wait and len(stored) < len(alone):
+                return None
+            kept: list[Floats | None] = []
+            texts: list[str] = []
+            for one, lines in zip(material, said, strict=True):
+                if len(lines) == 1:
+                    vector = stored.get(one.id)
+                    kept.append(vector)
+                    if vector is None:
+                        texts.append(self._indexes.names.index.find(one.content, (one.scope,)).bare or one.content)
+                else:
+                    kept += [None] * len(lines)
+                    texts += lines
+            # as exact as those that are stored, so that it does not matter which comes first
+            made = iter(embedder.embed(texts).astype(np.float16).astype(np.float32)) if texts else iter(())
+            return [next(made) if vector is None else vector for vector in kept]
+        return none
+
+    def _stored(self, db: Connection, embedder: Embedder, ids: Sequence[int]) -> dict[int, Floats | None]:
+        """The vectors that the index has; None for a paragraph that the model failed on."""
+        generation = embedding_rows.of_model(db, embedder.info.fingerprint)
+        if generation is None:
+            return {}
+        rows = db.run("fact_vectors", generation=generation.id, ids=array(ids))
+        return {id_: np.frombuffer(blob, "<f2").astype(np.float32) if blob else None for id_, blob in rows}
+
+    # claims
+
+    def _heard(
+        self, db: Connection, paragraph: Paragraph, lines: Sequence[tuple[str, Judgement]],
+        persons: Sequence[tuple[int, int]],
+    ) -> Iterator[Heard]:  # fmt: skip
         if not paragraph.live:
             return
-        meant = self._names_in(paragraph.content, paragraph.scope)
-        named = {name: next(iter(rows)) for name, rows in meant if len(rows) == 1}
-        zone, names = self._zones.of(paragraph.chat_id), tuple(named)
-        if paragraph.source_type in (PERSON_FACT, CORRECTION) and persons and paragraph.kind == "text":
+        zone = self._zones.of(paragraph.chat_id)
+        named = {
+            name: next(iter(rows))
+            for name, rows in self._names_in(paragraph.content, paragraph.scope)
+            if len(rows) == 1
+        }
+        if paragraph.is_handed_over and persons:
             standing = paragraph.corrected or paragraph.handed_over
-            about = Reader(paragraph.at, zone, first=True, about=True, names=names)
             for person in [person for person, role in persons if role == ABOUT] or [person for person, _ in persons]:
-                claims = read_facts(paragraph.content, about)
-                whole = not claims and paragraph.source_type == PERSON_FACT
-                if whole and fact_rows.read_as(db, paragraph.id, person, STATEMENT) is None:
-                    claims = [statement(paragraph.content, paragraph.at)]  # no rule reads it
-                yield from (Heard(named[one.who] if one.who else person, one, *standing) for one in claims)
+                for claim in _handed_over(paragraph, lines, tuple(named), zone):
+                    yield Heard(named[claim.who] if claim.who else person, claim, *standing)
             return
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
-        how = Reader(paragraph.at, zone, bool(speaker), names=names, own=bool(speaker))
         of_others = SUMMARISED if paragraph.kind == "summary" else paragraph.corrected or HEARSAY
-        for claim in self._believed(db, paragraph, read_facts(paragraph.content, how)):
-            own = UNNAMED if claim.unnamed else OWN_WORDS
-            yield Heard(named[claim.who] if claim.who else speaker, claim, *(of_others if claim.who else own))
+        claims = [claim for line, judged in lines for claim in self._claims(db, paragraph, line, judged, named, zone)]
+        if claims and speaker and self._is_joke(db, paragraph):
+            return
+        seen: set[tuple[str, str, str]] = set()
+        for claim in claims:
+            person = named[claim.who] if claim.who else speaker
+            if person and (claim.who, claim.attribute, claim.norm) not in seen:
+                seen.add((claim.who, claim.attribute, claim.norm))
+                yield Heard(person, claim, *(OWN_WORDS if person == speaker else of_others))
+
+    def _claims(
+        self, db: Connection, paragraph: Paragraph, line: str, judged: Judgement, named: dict[str, int], zone: tzinfo
+    ) -> Iterator[Claim]:
+        """What a sentence says of its speaker, or of somebody whom it names as its subject."""
+        if is_question(line):
+            return
+        names = tuple(named)
+        subject = next((name for name in names if _is_subject(name, line)), "")
+        who = "" if not subject or named[subject] == paragraph.speaker else subject
+        owned = who or (paragraph.speaker and (judged.about != "other" or kin(line) or _FIRST.search(line)))
+        if not owned or (not who and self._goes_on(db, paragraph, line)):
+            return
+        if not who and not judged.is_kept:
+            answer = self._answer(db, paragraph, line, judged)
+            if answer is not None:
+                yield answer
+                return
+        yield from _of_sentence(paragraph, line, judged, who, (who,) if who else (), zone)
+
+    def _answer(self, db: Connection, paragraph: Paragraph, line: str, judged: Judgement) -> Claim | None:
+        """A short answer to what another has asked its speaker, with the question."""
+        if not judged.is_believed or len(line) > SHORT_ANSWER or len(line) < 2 or judged.durable < 0.05:
+            return None
+        before = _just_before(db, paragraph)[:1]
+        if not before or before[0][1] in (0, paragraph.speaker):
+            return None
+        asked = (sentences(before[0][0]) or [""])[-1]
+        if not (asks_something(asked) and _TO_YOU.search(asked)):
+            return None
+        of = classifier().read([asked])[0]
+        if of.kind not in ANSWERED:
+            return None
+        whole = " ".join(f"“{asked}” {line}".split())
+        return _statement(
+            whole, paragraph.at, of.kind, round(replace(of, durable=0.6).importance, 3), change=judged.mode == "change"
+        )
 
     # the lines around
 
-    def _believed(self, db: Connection, paragraph: Paragraph, claims: list[Claim]) -> list[Claim]:
-        """The claims without those that may be of something else, or were a joke, by the lines around."""
-        if not any(_is_loose(claim) for claim in claims):
-            return claims
+    def _goes_on(self, db: Connection, paragraph: Paragraph, line: str) -> bool:
+        """Whether a line that names nobody goes on about somebody else, of whom the line before it was."""
+        if _FIRST.search(line):
+            return False
+        before = [sentences(content) for content, _, _ in _just_before(db, paragraph)[:1]]
+        return any(judged.about == "other" for said in before for judged in classifier().read(said[-1:]))
+
+    def _is_joke(self, db: Connection, paragraph: Paragraph) -> bool:
+        """Whether the speaker's next line calls this one a joke."""
         after = db.run("fact_just_after", id=paragraph.id, limit=LINES, seconds=WITHIN_SECONDS)  # the oldest first
-        mine = [content for content, speaker, _ in after if speaker == paragraph.speaker]
-        if mine and retracts(mine[0]):
-            return [claim for claim in claims if not _is_loose(claim)]
-        # (line, whether somebody else said it) right before, the newest first; the speaker's own name is 你 or 我
-        lines: list[tuple[str, bool]] = []
-        own = frozenset({paragraph.speaker})
-        for content, speaker, _ in _just_before(db, paragraph):
-            for name, meant in self._names_in(content, paragraph.scope):
-                if meant == own and len(name) > 1:
-                    content = content.replace(name, "我" if speaker == paragraph.speaker else "你")
-            lines.append((content, speaker != paragraph.speaker))
-        of_pet = not any(is_imagined(line) or is_of_device(line) for line, _ in lines[:1])
-        unnamed = any(claim.unnamed for claim in claims) and self._is_of_speaker(paragraph, lines)
-        return [
-            claim
-            for claim in claims
-            if (unnamed or not claim.unnamed) and (of_pet or not (claim.only_ends and claim.attribute == "pet"))
-        ]
-
-    def _is_of_speaker(self, paragraph: Paragraph, lines: Sequence[tuple[str, bool]]) -> bool:
-        """Whether news that name nobody are the speaker's own: something has to show it."""
-        start = lines[:1] if lines and not lines[0][1] and tells_where(lines[0][0]) else lines
-        for line, by_other in start:
-            others = [name for name, _ in self._names_in(line, paragraph.scope)]
-            if is_imagined(line) or mentions_somebody(line, others, by_other=by_other):
-                return False
-        before, by_other = lines[0] if lines else ("", False)
-        return shows_person(paragraph.content, before) or (bool(lines) and leads_to_speaker(before, by_other=by_other))
-
-    def _taken_back(self, db: Connection, paragraph: Paragraph) -> tuple[int, frozenset[str]] | None:
-        if not (paragraph.live and paragraph.speaker and paragraph.kind == "message" and retracts(paragraph.content)):
-            return None
-        for content, speaker, row in _just_before(db, paragraph):
-            if speaker == paragraph.speaker:
-                names = tuple(name for name, rows in self._names_in(content, paragraph.scope) if len(rows) == 1)
-                claims = read_facts(content, Reader(paragraph.recorded_at, UTC, True, names=names, own=True))
-                return row, frozenset(claim.attribute for claim in claims if _is_loose(claim))
-        return None
+        return next((retracts(content) for content, speaker, _ in after if speaker == paragraph.speaker), False)
 
     def _names_in(self, content: str, scope: int) -> list[tuple[str, frozenset[int]]]:
         """Names in a text, the longest first, each with the persons that it can mean in a chat."""
@@ -195,10 +315,96 @@ class ParagraphReader:
         return [(name, directory.matching(name, chats)) for name in sorted(spoken, key=len, reverse=True)]
 
 
+def _handed_over(
+    paragraph: Paragraph, lines: Sequence[tuple[str, Judgement]], names: tuple[str, ...], zone: tzinfo
+) -> Iterator[Claim]:
+    """The typed values of a text about one person, else the whole text."""
+    found = False
+    for line, judged in lines:
+        if judged.is_believed and not is_question(line):
+            subject = next((name for name in names if _is_subject(name, line)), "")
+            for value in typed_values(line, names=names, about=True):
+                found = True
+                yield _typed(paragraph, line, judged, value, subject, zone)
+    if not found:
+        best = max((judged for _, judged in lines), key=lambda one: one.durable, default=None)
+        kind = best.kind if best and best.kind != "none" else ""
+        yield whole_statement(paragraph.content, paragraph.at, kind=kind)
+
+
+def _of_sentence(
+    paragraph: Paragraph, line: str, judged: Judgement, who: str, names: tuple[str, ...], zone: tzinfo
+) -> Iterator[Claim]:
+    """The typed values of a sentence that is believed, else the sentence if it is to be kept."""
+    if not judged.is_believed:
+        return
+    typed = [
+        value
+        for value in typed_values(line, names=names)
+        if (value.explicit or judged.about == "self" or (value.attribute == "pet" and value.polarity < 0))
+        and (value.attribute in UNMISTAKABLE or judged.durable >= TYPED_LEAST)
+    ]
+    claims = [_typed(paragraph, line, judged, value, who, zone) for value in typed]
+    yield from claims
+    ending = bool(claims) and all(claim.only_ends for claim in claims)
+    if (judged.is_kept and not claims) or ending:
+        named = spans(line, paragraph.at, zone)
+        text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line
+        change = judged.mode == "change" or ending
+        kind = "" if judged.kind == "none" else judged.kind
+        made = _statement(text, paragraph.at, kind, judged.importance, who=who, change=change)
+        later = max((span.end for _, span in named if span.start > paragraph.at), default=None)
+        earlier = min((span.start for _, span in named if span.end < paragraph.at), default=None)
+        if kind == "plan":
+            made = replace(made, valid_to=later or paragraph.at + PLAN_SECONDS)
+        elif earlier is not None and (change or kind == "event"):
+            made = replace(made, valid_from=earlier, told=paragraph.at)
+        yield made
+
+
+def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue, who: str, zone: tzinfo) -> Claim:
+    named = spans(line, paragraph.at, zone) if value.attribute not in UNMISTAKABLE else []
+    ends = value.polarity < 0
+    single = slot_of(value.attribute).cardinality == "single"
+    norm = LAST if ends and value.norm == ANY and not single else value.norm
+    kind = KIND_OF.get(value.attribute, judged.kind)
+    at, told = paragraph.at, None
+    past = next((span for _, span in named if span.end < at), None)
+    if past is not None and (not ends or at - past.end > ENDED_LONG_AGO):
+        at = past.end if ends else past.start
+        told = paragraph.at if judged.mode == "change" else at
+    return Claim(
+        who, value.attribute, value.value, norm, value.polarity, at, None, told, only_ends=ends, kind=kind,
+        importance=round(max(judged.importance, 0.6), 3), sentence=dated(line, named, zone), change=judged.mode == "change",
+    )  # fmt: skip
+
+
+def _statement(text: str, at: float, kind: str, importance: float, *, who: str = "", change: bool = False) -> Claim:
+    value = " ".join(text.split())
+    norm = content_hash(fold(value).strip(" .。!！"))
+    return Claim(who, STATEMENT, value, norm, 1, at, kind=kind, importance=importance, change=change)
+
+
+def whole_statement(text: str, at: float, *, kind: str = "") -> Claim:
+    """The whole text as a statement; its norm tells nothing of its words."""
+    return _statement(clean_text(text), at, kind, 0.5)
+
+
+def _is_subject(name: str, line: str) -> bool:
+    """Whether the sentence begins with the name, and not to call them."""
+    return re.match(rf"(?:[\W_]|\b(?:and|but|so|well|oh|yes|yeah|no|btw)\b|其实|听说)*{re.escape(name)}(?!{_VOCATIVE})", line, re.I) is not None and not re.match(
+        rf"[\W_]*{re.escape(name)}\s*{_VOCATIVE}", line, re.I
+    )  # fmt: skip
+
+
+def _taken_back(db: Connection, paragraph: Paragraph) -> tuple[int, frozenset[str]] | None:
+    if not (paragraph.live and paragraph.speaker and paragraph.kind == "message" and retracts(paragraph.content)):
+        return None
+    mine = (row for _, speaker, row in _just_before(db, paragraph) if speaker == paragraph.speaker)
+    row = next(mine, None)
+    return None if row is None else (row, frozenset(SLOTS))
+
+
 def _just_before(db: Connection, paragraph: Paragraph) -> list[tuple[str, int, int]]:
     """(content, speaker, row) of the messages before one in its chat, the newest first."""
     return db.run("fact_just_before", id=paragraph.id, limit=LINES, seconds=WITHIN_SECONDS).fetchall()
-
-
-def _is_loose(claim: Claim) -> bool:
-    return claim.unnamed or claim.only_ends

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Facts, Profile
+from ..config.model import Facts
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
+from ..ports import Embedder
 from ..store import changes as change_log
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
@@ -19,10 +21,9 @@ from ..store.queries import array
 from ..store.rows import undo_records
 from . import rows as fact_rows
 from .dedup import Candidate, MemUpdateChecker, UpdateAction
-from .language.rules import LAST
 from .language.slots import STATEMENT
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
-from .reading import Heard, Paragraph, ParagraphReader, Reading
+from .reading import LAST, Heard, Paragraph, ParagraphReader, Reading
 from .rows import FactGroup, Moment, Transition
 from .timeline import ANY, Point
 
@@ -53,20 +54,28 @@ class FactService(ChangeFollower):
     """Keeps facts in step with the paragraphs that state them."""
 
     def __init__(
-        self, store: MetadataStore, *, settings: Facts, profile: Profile, clock: Clock, zones: TimeZones,
-        indexes: Indexes, checker: MemUpdateChecker, background: Executor,
+        self, store: MetadataStore, *, settings: Facts, clock: Clock, zones: TimeZones,
+        indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, background: Executor,
     ) -> None:  # fmt: skip
         super().__init__(
             store, background=background, what="reading facts", pause=settings.poll_interval_seconds,
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._clock = clock
-        self._reader = ParagraphReader(store, indexes=indexes, zones=zones)
+        self._reader = ParagraphReader(store, indexes=indexes, zones=zones, embedder=embedder)
         self._checker = checker
-        self._ledger = FactLedger(profile)
+        self._ledger = FactLedger()
 
     async def _advance(self) -> bool:
-        work = await self._read_aside(self._read)
+        return await self._follow(wait=True)
+
+    async def _drain_step(self) -> bool:
+        async with self._one:
+            return await self._follow(wait=False)
+
+    async def _follow(self, *, wait: bool) -> bool:
+        """Read the next changes; with `wait` not before their vectors are there."""
+        work = await self._read_aside(partial(self._read, wait=wait))
         if work is None:
             return False
         work = await self._checked(work)
@@ -75,7 +84,7 @@ class FactService(ChangeFollower):
 
     # reading
 
-    def _read(self, db: Connection) -> _Step | None:
+    def _read(self, db: Connection, *, wait: bool) -> _Step | None:
         cursor = self.position(db)
         floor, last = change_log.bounds(db)
         scan = change_log.get(db, SCAN)
@@ -85,13 +94,14 @@ class FactService(ChangeFollower):
             ids = [row[0] for row in db.run("fact_paragraphs_after", after=reached, limit=STEP)]
             if not ids:
                 return _Step(cursor, begun, (scan, ""), ())
-            return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._reader.read(db, ids))
+            readings = self._reader.read(db, ids, wait=wait)
+            return None if readings is None else _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), readings)
         if cursor >= last:
             return None
         rows = db.run("fact_changes", cursor=cursor, limit=STEP).fetchall()
         named = frozenset(row[1] for row in rows if row[2])
-        readings = self._reader.read(db, sorted({row[1] for row in rows}))
-        return _Step(cursor, rows[-1][0] if rows else last, (scan, scan), readings, named)
+        readings = self._reader.read(db, sorted({row[1] for row in rows}), wait=wait)
+        return None if readings is None else _Step(cursor, rows[-1][0] if rows else last, (scan, scan), readings, named)
 
     # comparing statements
 
@@ -170,7 +180,6 @@ class FactService(ChangeFollower):
         db.run("fact_evidence_drop", fact=fact, paragraph=paragraph)
         if row is not None:
             self._ledger.settle(db, row.group, change)
-            self._ledger.refresh_profile(db, row.group, change.now, whole=True)
 
     def _ending(self, db: Connection, paragraph: Paragraph, heard: Heard) -> list[Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""
@@ -199,7 +208,7 @@ class FactService(ChangeFollower):
             return
         said = Point(
             0, paragraph.id, claim.valid_from, claim.norm, claim.polarity, claim.value, heard.authority,
-            heard.confidence, claim.valid_to, claim.told,
+            heard.confidence, claim.valid_to, claim.told, claim.sentence,
         )  # fmt: skip
         change = Change(now, paragraph.recorded_at, decision.reason if decision else "stated")
         merged = decision is not None and bool(decision.merged)

@@ -22,7 +22,7 @@ NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
 IDS = (("refs", "traces_of_refs"), ("chats", "traces_of_chats"), ("persons", "traces_of_person_ids"))
-_KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_snapshots_of", "erase_facts_of", "erase_cursors_of")
+_KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_facts_of", "erase_cursors_of")
 _KINDS = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",
           "person": "persons", "chat": "chats"}  # fmt: skip
 PORTION = 20_000
@@ -52,10 +52,9 @@ class Targets:
 
 @dataclass(slots=True)
 class Erased:
-    """How many rows of each kind are gone, and which persons lost a profile, or are gone with their source."""
+    """How many rows of each kind are gone, and which persons and sources."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
-    profiles: set[int] = field(default_factory=set[int])
     persons: set[int] = field(default_factory=set[int])
     sources: set[int] = field(default_factory=set[int])
 
@@ -87,9 +86,6 @@ def _erase_paragraphs(db: Connection, *, ids: Sequence[int], force: bool) -> Era
     unsaid = entity_names.leaving(db, going)
     _run(db, "erase_wake_neighbours", going)
     done.counts["episodes"] += _run(db, "erase_episodes", going)
-    persons = [row[0] for row in db.run("erase_snapshots_of_paragraphs", ids=array(going))]
-    done.counts["profiles"] += len(persons)
-    done.profiles.update(persons)
     done.counts["paragraphs"] += _run(db, "erase_paragraphs", going)
     done.counts["facts"] += _run(db, "erase_facts", row_ids(db, "facts_unfounded", facts))
     _drop_relations(db, row_ids(db, "relations_unfounded", relations), done)

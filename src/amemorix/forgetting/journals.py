@@ -29,7 +29,7 @@ from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces
 __all__ = ["JOURNALS", "NO_OPERATION", "Ids", "Marks", "SearchPatterns", "Vanishing"]
 
 JOURNALS = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
-           "delete_operation_items", "fact_transitions", "profile_snapshots", "tuning_queries", "tuning_tasks",
+           "delete_operation_items", "fact_transitions", "tuning_queries", "tuning_tasks",
            "retrieval_profiles", "import_tasks", "import_texts", "import_files", "import_chunks", "audit")  # fmt: skip
 """Tables whose rows may quote what somebody said; the texts of `import_tasks` are emptied apart."""
 TASKS: dict[str, tuple[TaskKind, str]] = {

@@ -97,7 +97,6 @@ where operation <> :operation and json_type(detail, '$.row') is not null;
 select json_array(operation, kind, id), detail from delete_operation_items
 where operation <> :operation and json_type(detail, '$.row') is not null
   and (json_extract(detail, '$.row.person') in (select value from json_each(:persons))
-       or kind = 'profile_snapshot' and json_extract(detail, '$.row.scope') in (select value from json_each(:chats))
        or kind in ('person_alias', 'summary_cursor')
           and json_extract(detail, '$.row.chat') in (select value from json_each(:chats)));
 
@@ -118,12 +117,6 @@ update fact_transitions set reason = '' where reason glob '*[^a-z_]*' and fact i
 
 -- name: unname_fact_transitions
 update fact_transitions set requested_by = '' where id in (select value from json_each(:ids));
-
--- name: quoting_profile_snapshots
-select id, text, content from profile_snapshots;
-
--- name: scrub_profile_snapshots
-delete from profile_snapshots where id in (select value from json_each(:ids));
 
 -- name: quoting_tuning_queries
 select id, text, json_object('chat_id', chat_id) from tuning_queries;

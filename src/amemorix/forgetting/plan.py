@@ -137,7 +137,7 @@ class DeletionPlan:
             "sources": len(self.sources),
             "persons": len(self.persons),
             "chats": len(self.chats),
-            "profiles": sum(one.kind.startswith("profile") for one in self.moved),
+            "profiles": effects["profiles"] + sum(one.kind == "profile_override" for one in self.moved),
             "profiles_changed": effects["profiles_changed"],
             "aliases": sum(one.kind == "person_alias" for one in self.moved),
             "deleted_before": len(self.dead.get("paragraph", ())),
@@ -306,10 +306,11 @@ def _count(db: Connection, plan: DeletionPlan, relations_kept: int) -> None:
 
     plan.current, plan.mentions = current(paragraphs), current([id_ for id_ in paragraphs if why[id_] == MENTION])
     plan.sources = [row[0] for row in db.run("sources_of_paragraphs", ids=array(paragraphs))]
-    profiles = {one.id for one in plan.moved if one.kind == "profile_snapshot"}
+    losing = set(row_ids(db, "profiles_losing", paragraphs))
     plan.effects = {
         "relations_changed": relations_kept,
-        "profiles_changed": len(set(row_ids(db, "profiles_losing", paragraphs)) - profiles),
+        "profiles": len(losing.intersection(plan.persons)),
+        "profiles_changed": len(losing.difference(plan.persons)),
     }
     for kind, but in (("facts", plan.rows.get("fact", {})), ("episodes", {})):
         losing = flagged_ids(db, f"{kind}_losing", paragraphs)

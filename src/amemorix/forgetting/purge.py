@@ -376,11 +376,8 @@ class PurgeService:
             self._tell(operation, "rows", number, len(units))
 
             def step(db: Connection, unit: Callable[[Connection], erasure.Erased] = unit) -> None:
-                done, now = unit(db), self._clock.now()
+                done = unit(db)
                 self._store.forget()
-                for person in done.profiles - done.persons:
-                    task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)
-                task_rows.forget(db, "profile", done.persons)
                 task_rows.forget(db, "episodes", done.sources)
                 receipt.erased = dict(Counter(receipt.erased) + done.counts)
                 _note(db, operation, receipt)

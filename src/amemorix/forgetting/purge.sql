@@ -62,11 +62,6 @@ where m.paragraph not in (select value from json_each(:ids)) and m.episode in (
 delete from episodes where id in (
     select episode from episode_paragraphs where paragraph in (select value from json_each(:ids)));
 
--- name: erase_snapshots_of_paragraphs
-delete from profile_snapshots where person in (
-    select person from paragraph_persons where paragraph in (select value from json_each(:ids)))
-returning person;
-
 -- name: erase_paragraphs
 delete from paragraphs where id in (select value from json_each(:ids));
 
@@ -206,9 +201,6 @@ delete from person_aliases where person in (select value from json_each(:persons
 -- name: erase_overrides_of
 delete from profile_overrides where person in (select value from json_each(:persons));
 
--- name: erase_snapshots_of
-delete from profile_snapshots where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
-
 -- name: erase_facts_of
 delete from facts where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
 
@@ -292,7 +284,6 @@ union all select alias || char(10) || norm from entity_aliases
 union all select predicate from relations
 union all select attribute || char(10) || value || char(10) || norm from facts
 union all select value || char(10) || sentence from fact_evidence
-union all select text || char(10) || content from profile_snapshots
 union all select text from profile_overrides
 union all select title || char(10) || summary || char(10) || participants || char(10) || keywords from episodes
 union all select requested_by || char(10) || counts || char(10) || receipt from delete_operations

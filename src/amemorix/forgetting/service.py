@@ -55,7 +55,7 @@ GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
     "something newer is in its place",
     "it was deleted before",
 )
-MADE_ANEW = ("profile_snapshot", "summary_cursor", "person_alias")
+MADE_ANEW = ("summary_cursor", "person_alias")
 """Kinds of which a row that is there by now stands for the one that was taken out: derived anew, or the same."""
 STATES = {
     "restored": "was restored already",

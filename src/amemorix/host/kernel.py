@@ -38,7 +38,6 @@ from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
 from ..models.registry import made_by
-from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
@@ -113,8 +112,8 @@ class SDKMemoryKernel:
             config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
         )
         self.facts = FactService(
-            store, settings=config.facts, profile=config.profile, clock=clock, zones=zones, indexes=indexes,
-            checker=checker, background=background,
+            store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
+            embedder=lambda: self.vectors.configured, checker=checker, background=background,
         )  # fmt: skip
         self.episodes = EpisodeService(
             store,
@@ -125,15 +124,13 @@ class SDKMemoryKernel:
             embedder=self.vectors.embedder,
             chat=chat,
         )
-        self.profiles = PersonProfileService(
-            store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index
-        )
         self.derivers: dict[str, ChangeFollower] = {
             "namings": self.late_names, "extraction": self.extraction, "facts": self.facts, "episodes": self.episodes,
-            "profiles": self.profiles,
         }  # fmt: skip
         derivers = self.derivers.values()
-        self.profile_reader = ProfileReader(store, config=config, clock=clock, indexes=indexes, service=self.profiles)
+        self.profiles = PersonProfileService(
+            store, config=config, clock=clock, zones=zones, indexes=indexes, facts=self.facts
+        )
 
         # finding
         self.search = SearchService(
@@ -141,7 +138,7 @@ class SDKMemoryKernel:
             right_of_way=store.right_of_way,
         )  # fmt: skip
         self.contexts = ContextBuilder(
-            store, config=config, searches=self.search, profiles=self.profile_reader, indexes=indexes, clock=clock,
+            store, config=config, searches=self.search, profiles=self.profiles, clock=clock,
             zones=zones,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)

@@ -67,7 +67,7 @@ def evidence_of(db: Connection, items: Sequence[ProfileItem], limit: int) -> lis
     for item in ranked:
         worth: dict[str, Any] = {"score": score(item, newest), "confidence": item.confidence, "section": item.section}
         if item.basis in ("fact", "relation"):
-            key = f"{item.basis[0]}{item.ref}"
+            key = item.ref
             told = ProfileEvidence(
                 id=key, type=item.basis, content=item.statement, time=item.at, source="", source_type="", metadata={},
                 deletable=item.basis != "fact", **worth,  # a fact is corrected in its ledger
@@ -115,7 +115,8 @@ def retract(db: Connection, person: int, evidence: str, *, requested_by: str, re
 def _paragraph(db: Connection, person: PersonNames, row: int, now: float) -> tuple[list[int], list[int]]:
     state = db.run("profile_paragraph_state", id=row).fetchone()
     mine = array([person.row, *(one.row for one in person_rows.namesakes(db, person))])
-    if state is None or not db.run("profile_evidence_of", paragraph=row, persons=mine).fetchone()[0]:
+    names = array(sorted({normalise_name(name) for name in person.within(None)}))
+    if state is None or not db.run("profile_evidence_of", paragraph=row, persons=mine, names=names).fetchone()[0]:
         _raise_not_evidence(paragraph_key(row), person)
     if any(state):
         gone = "has been deleted" if state[0] else "has been replaced by a newer wording"

@@ -1,45 +1,59 @@
-"""What a profile says: short statements with their evidence, sorted into sections."""
+"""What a profile says: short statements with their evidence, sorted into sections, and the text made of them."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from math import ceil
+from typing import Literal
 
 from ..language.normalise import fold, is_mostly_cjk
+from ..language.times import format_time
+from ..lazy_regex import lazy_regex
 
-__all__ = ["HEADINGS", "SECTIONS", "Basis", "ProfileItem", "dump", "gathered", "load", "render", "score", "worded"]
+__all__ = [
+    "HEADINGS", "SECTIONS", "Basis", "ProfileItem", "estimated_tokens", "in_order", "ranked", "render", "score", "within",
+    "worded",
+]  # fmt: skip
 
-Basis = Literal["said", "told", "fact", "relation", "topic", "model"]
+Basis = Literal["said", "told", "fact", "relation", "model"]
 SECTIONS = ("identity", "allergies", "likes", "dislikes", "relations", "habits", "plans", "notes", "recent")
-FORMAT = 3
-"""Changes whenever the rules would read the same texts differently: older snapshots are not built upon then."""
 HEADINGS = {
     "identity": ("Who they are", "身份"),
     "allergies": ("Allergies", "过敏"),
     "likes": ("Likes", "喜好"),
     "dislikes": ("Dislikes", "不喜欢"),
-    "relations": ("People and things around them", "关系"),
+    "relations": ("People and things around them", "身边的人和物"),
     "habits": ("Habits and skills", "习惯与技能"),
     "plans": ("Plans", "打算"),
     "notes": ("Also known", "其他"),
-    "recent": ("Lately about", "近期话题"),
+    "recent": ("Lately said", "近来说过"),
 }
 """Section -> what it is called, in English and Chinese."""
 YEAR = 365 * 86_400.0
 FRESH_SHARE = 0.3
 """How much of an item's score wanes with its age, by 1/e in a year."""
+REPEATED = 0.15
+"""How much a second mention adds to the weight, and each further doubling."""
+CONSIDERED = 100
+"""Statements of a person that a profile chooses from."""
+_WIDE = r"\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
+_TOKENS = lazy_regex(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text without a tokenizer: 1 a Chinese, Japanese or Korean character, ceil(length / 4) any other word."""
+    return sum(ceil(len(found) / 4) for found in _TOKENS.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileItem:
     """One statement about a person.
 
-    `evidence` are paragraphs; `ref` is the fact or relation that the statement tells of. Words that the person said
-    (`said`) or that were written of them (`told`) hold while one of the paragraphs with these words lives; what was put
-    together from several (`topic`, `model`) holds only while all of them do.
+    `evidence` are paragraphs, the newest first; `ref` is the fact or relation that it tells of (`f7`, `r3`), `beside` the
+    fact that it is shown behind: one that contradicts or doubts it.
     """
 
     section: str
@@ -48,86 +62,120 @@ class ProfileItem:
     evidence: tuple[int, ...]
     confidence: float
     at: float
-    ref: int = 0
+    ref: str = ""
+    weight: float = 0.5
+    mark: str = ""
+    """What is added to a statement that another one puts in doubt."""
+    beside: str = ""
+    dated: bool = True
+    """Whether it matters when it was said."""
 
     @property
-    def needs_all(self) -> bool:
-        """Whether the statement falls with the first of its paragraphs."""
-        return self.basis in ("topic", "model")
+    def key(self) -> str:
+        """The bare letters of the statement."""
+        return "".join(filter(str.isalnum, fold(self.statement)))
 
 
 def score(item: ProfileItem, newest: float) -> float:
-    """0..1: how sure the statement is, and how fresh beside the newest one."""
+    """0..1: how much the statement matters and how sure it is, less what its age beside the newest one takes off."""
     age = max(0.0, newest - item.at)
-    return round(item.confidence * (1 - FRESH_SHARE + FRESH_SHARE * math.exp(-age / YEAR)), 4)
+    often = 1 + REPEATED * math.log2(max(1, len(item.evidence)))
+    fresh = 1 - FRESH_SHARE + FRESH_SHARE * math.exp(-age / YEAR)
+    return round(item.confidence * min(1.0, item.weight * often) * fresh, 4)
 
 
-def gathered(items: Iterable[ProfileItem], each: int) -> list[ProfileItem]:
-    """The best `each` of every section, in the order of the sections; the same words twice are one statement."""
+def ranked(items: Iterable[ProfileItem]) -> list[ProfileItem]:
+    """The items that matter most, the first first; what the same words say in the same section is one of them."""
     merged: dict[tuple[str, str], ProfileItem] = {}
     for item in items:
-        key = (item.section, _key(item.statement))
-        known = merged.get(key)
-        merged[key] = item if known is None else _both(known, item)
+        known = merged.setdefault((item.section, item.key), item)
+        if known is not item:
+            best = max(known, item, key=lambda one: (one.confidence, one.at))
+            evidence = tuple(dict.fromkeys([*best.evidence, *known.evidence, *item.evidence]))
+            merged[item.section, item.key] = replace(best, evidence=evidence, at=max(known.at, item.at))
     newest = max((item.at for item in merged.values()), default=0.0)
-    ranked = sorted(
+    by_score = sorted(
         merged.values(), key=lambda item: (-score(item, newest), -item.at, len(item.statement), item.statement)
     )
-    return [item for section in SECTIONS for item in _first(ranked, section, each)]
+    return by_score[:CONSIDERED]
 
 
-def _first(ranked: Sequence[ProfileItem], section: str, each: int) -> list[ProfileItem]:
-    return [item for item in ranked if item.section == section][:each]
+def within(
+    items: Sequence[ProfileItem], *, each: int, budget: int, zone: tzinfo, relevance: Mapping[ProfileItem, float]
+) -> list[ProfileItem]:
+    """Of items in the order of their rank those that fit a budget of tokens, at most `each` of a section.
 
-
-def _both(one: ProfileItem, other: ProfileItem) -> ProfileItem:
-    """The surer of two that say the same; words that were only said again lend each other their evidence."""
-    best = max(one, other, key=lambda item: (item.confidence, item.at))
-    if best.needs_all or {one.basis, other.basis} - {"said", "told"}:
-        return best
-    evidence = sorted({*one.evidence, *other.evidence}, reverse=True)[:8]
-    return replace(best, evidence=tuple(evidence), at=max(one.at, other.at))
-
-
-def _key(statement: str) -> str:
-    return "".join(char for char in fold(statement) if char.isalnum())
-
-
-def render(name: str, items: Sequence[ProfileItem]) -> str:
-    """The profile as text: a line for each section, in Chinese if the statements are; own words in quotation marks.
-
-    Topics of late say nothing of the language while anything else does: they change with the time of deriving.
+    What is relevant comes before the others, and counts in no section; what stands beside another brings it along.
     """
+    chinese = is_chinese(items)
+    of_ref = {item.ref: item for item in items if item.ref}
+    taken: dict[ProfileItem, None] = {}
+    counts: dict[str, int] = {}
+    room = budget
+    for item in sorted(items, key=lambda item: -relevance.get(item, 0.0)):
+        if item in taken or (counts.get(item.section, 0) >= each and item not in relevance):
+            continue
+        other = of_ref.get(item.beside)
+        group = [one for one in (other, item) if one is not None and one not in taken]
+        headings = {one.section for one in group} - counts.keys()
+        cost = sum(estimated_tokens(worded(one, chinese=chinese, zone=zone)) + 1 for one in group)
+        cost += sum(estimated_tokens(HEADINGS[section][chinese]) for section in headings)
+        if cost > room:
+            continue
+        room -= cost
+        for one in group:
+            taken[one] = None
+            counts[one.section] = counts.get(one.section, 0) + (one not in relevance)
+    return in_order([item for item in items if item in taken])
+
+
+def in_order(items: Sequence[ProfileItem]) -> list[ProfileItem]:
+    """Ranked items by their sections; what another one contradicts or doubts stands right behind it."""
+    behind: dict[str, list[ProfileItem]] = {}
+    refs = {item.ref for item in items}
+    first: list[ProfileItem] = []
+    for item in items:
+        if item.beside and item.beside in refs:
+            behind.setdefault(item.beside, []).append(item)
+        else:
+            first.append(item)
+    ordered: list[ProfileItem] = []
+    for item in sorted(first, key=lambda item: SECTIONS.index(item.section)):
+        ordered.append(item)
+        waiting = behind.pop(item.ref, [])
+        while waiting:
+            ordered.append(waiting.pop(0))
+            waiting += behind.pop(ordered[-1].ref, [])
+    return ordered + [item for some in behind.values() for item in some]
+
+
+def is_chinese(items: Sequence[ProfileItem]) -> bool:
+    """Whether the statements are in Chinese; lines of late say nothing of it while anything else does."""
+    lasting = [item.statement for item in items if item.section != "recent"]
+    return is_mostly_cjk(" ".join(lasting or [item.statement for item in items]))
+
+
+def render(name: str, items: Sequence[ProfileItem], zone: tzinfo) -> str:
+    """The profile as text: a line for each section, in Chinese if the statements are; own words in quotation marks."""
     if not items:
         return ""
-    lasting = [item.statement for item in items if item.basis != "topic"]
-    chinese = is_mostly_cjk(" ".join(lasting or [item.statement for item in items]))
+    chinese = is_chinese(items)
     lines = [name] if name else []
     for section in SECTIONS:
-        said = [worded(item, chinese) for item in items if item.section == section]
+        said = [worded(item, chinese=chinese, zone=zone) for item in items if item.section == section]
         if said:
             heading = HEADINGS[section][chinese]
             lines.append(f"{heading}：{'；'.join(said)}" if chinese else f"{heading}: {'; '.join(said)}")
     return "\n".join(lines)
 
 
-def worded(item: ProfileItem, chinese: bool) -> str:
-    """The statement as it is shown: what the person said in quotation marks."""
-    if item.basis != "said":
-        return item.statement
-    return f"“{item.statement}”" if chinese else f'"{item.statement}"'
-
-
-def dump(items: Sequence[ProfileItem]) -> str:
-    """The items as they are stored."""
-    return json.dumps({"format": FORMAT, "items": [asdict(item) for item in items]}, ensure_ascii=False)
-
-
-def load(content: str) -> list[ProfileItem]:
-    """The items of a snapshot; none if it was made by other rules."""
-    stored: dict[str, Any] = json.loads(content)
-    return [_item(**item) for item in stored["items"]] if stored.get("format") == FORMAT else []
-
-
-def _item(evidence: Sequence[int], **fields: Any) -> ProfileItem:
-    return ProfileItem(evidence=tuple(evidence), **fields)
+def worded(item: ProfileItem, *, chinese: bool, zone: tzinfo | None = None) -> str:
+    """The statement as it is shown: what the person said in quotation marks; with its date where a zone is given."""
+    text = item.statement
+    if item.basis == "said":
+        text = f"“{text}”" if chinese else f'"{text}"'
+    text += item.mark
+    if zone is None or not item.dated:
+        return text
+    day = format_time(item.at, zone)[:10]
+    return f"{text}（{day}）" if chinese else f"{text} ({day})"

@@ -1,8 +1,7 @@
-"""`memory_profile_admin`: look at profiles, mend them, name persons, and have profiles derived."""
+"""`memory_profile_admin`: look at profiles, mend them, and name persons."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
@@ -13,14 +12,11 @@ from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
 from ..store import operations as operation_rows
-from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
-from .builder import living
 from .evidence import ProfileEvidence, Retraction, evidence_of, give_back, retract
-from .items import load, render
 from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 
 if TYPE_CHECKING:
@@ -86,7 +82,7 @@ class CorrectEvidence(Who):
     )
     requested_by: Name = ""
     reason: Name = ""
-    refresh: bool = Field(True, description="Derive the profile again.")
+    refresh: bool = Field(True, description="Of no effect: a profile is read when it is asked for.")
     limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
 
 
@@ -103,7 +99,7 @@ class UndoEvidence(Request):
     """Which correction to undo."""
 
     operation_id: Count = Field(ge=1, le=LARGEST_OFFSET, description="What `correct_evidence` answered.")
-    refresh: bool = Field(True, description="Derive the profile again.")
+    refresh: bool = Field(True, description="Of no effect: a profile is read when it is asked for.")
     limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
 
 
@@ -168,14 +164,14 @@ class OverrideDeleted(Response):
 
 
 class History(Who):
-    """Whose snapshots to list."""
+    """Of whom to tell how it was."""
 
     limit: Count = Field(20, ge=1, le=1000)
     offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
 
 class Snapshot(BaseModel):
-    """What was known of a person from one chat, as far as it still stands."""
+    """What was known of a person from one chat after a change, as far as it still stands."""
 
     chat_id: str = Field(description="Empty for what everyone may see.")
     version: int
@@ -186,7 +182,7 @@ class Snapshot(BaseModel):
 
 
 class Snapshots(Response):
-    """Snapshots, the last derived first."""
+    """What was known after each change, the last first."""
 
     person_id: str = ""
     items: list[Snapshot] = Field(default_factory=list)
@@ -228,7 +224,7 @@ class ProfileStatusRequest(Request):
 
 
 class ProfileTask(BaseModel):
-    """The deriving of one profile."""
+    """The deriving of one profile, as versions that kept profiles told of it."""
 
     person_id: str
     status: str
@@ -239,11 +235,11 @@ class ProfileTask(BaseModel):
 
 
 class ProfileStatus(Response):
-    """How the deriving of profiles stands."""
+    """How far profiles are behind; nothing of them is derived, so there are no tasks."""
 
     enabled: bool = True
     by_chat_model: bool = False
-    lag: int = Field(default=0, description="Changes not looked at yet.")
+    lag: int = Field(default=0, description="Changes that no fact has been read from yet.")
     pending: int = 0
     processing: int = 0
     completed: int = 0
@@ -252,21 +248,21 @@ class ProfileStatus(Response):
 
 
 class ProcessProfiles(Request):
-    """How much to derive."""
+    """How much to read."""
 
-    limit: Count = Field(20, ge=1, le=1000, description="Most profiles.")
+    limit: Count = Field(20, ge=1, le=1000, description="Most steps, of some hundred changes each.")
 
 
 class ProfilesProcessed(Response):
-    """What was derived."""
+    """What was read."""
 
-    processed: int = 0
+    processed: int = Field(default=0, description="Steps.")
     failed: int = 0
-    remaining: int = 0
+    remaining: int = Field(default=0, description="Changes not read yet.")
 
 
 class Refreshed(Response):
-    """The profile will be derived again."""
+    """Whether there is news that has not been read yet."""
 
     person_id: str = ""
     queued: bool = True
@@ -277,7 +273,7 @@ async def query(kernel: SDKMemoryKernel, request: AskProfile) -> FullProfile:
     """Show all that is known of a person, from every chat."""
 
     def read(db: Connection) -> FullProfile:
-        row = kernel.profile_reader.row(db, request.person_id)
+        row = kernel.profiles.row(db, request.person_id)
         return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
 
     return await kernel.store.read(read)
@@ -288,7 +284,7 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
     """List what a profile stands on."""
 
     def read(db: Connection) -> EvidenceList:
-        profile = kernel.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
+        profile = kernel.profiles.of_row(db, person_row(kernel, db, request.person_id))
         found = evidence_of(db, profile.items, request.limit)
         known = profile.known
         return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
@@ -298,14 +294,12 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
 
 @ops.operation("memory_profile_admin", "correct_evidence", effect="destructive")
 async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) -> Corrected:
-    """Delete a piece of evidence that is wrong, and derive the profile again."""
+    """Delete a piece of evidence that is wrong; the profile is answered without it."""
     now = kernel.surroundings.clock.now()
     row = await person_found(kernel, request)
 
     def unit(db: Connection) -> Corrected:
         gone = retract(db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now)
-        if request.refresh:
-            kernel.profiles.enqueue(db, row)
         return Corrected(
             operation_id=gone.undo,
             deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
@@ -319,12 +313,10 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
-    """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
+    """Give back the evidence that `correct_evidence` deleted; the profile is answered with it."""
 
     def unit(db: Connection) -> tuple[Retraction, int | None]:
         back = give_back(db, request.operation_id, kernel.surroundings.clock.now())
-        if request.refresh:
-            kernel.profiles.enqueue(db, back.person)
         return back, operation_rows.lower_watermarks(db, back.paragraphs)
 
     back, unembedded = await kernel.store.write(unit)
@@ -340,7 +332,7 @@ async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> Given
 
 @ops.operation("memory_profile_admin", "list")
 async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profiles:
-    """List the persons who have a profile or an override."""
+    """List the persons of whom something was said, or written by hand."""
 
     def read(db: Connection) -> Profiles:
         keyword = request.keyword.lower() or None
@@ -348,7 +340,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
         rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
         items: list[ProfileEntry] = []
         for row, updated_at in rows:
-            profile = kernel.profile_reader.of_row(db, row)
+            profile = kernel.profiles.of_row(db, row)
             items.append(
                 ProfileEntry(
                     person_id=profile.known.person_id,
@@ -392,20 +384,20 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        rows, total = profile_rows.history(db, row, request.limit, request.offset)
-        known, now = kernel.profile_reader.known(db, row), kernel.surroundings.clock.now()
-        items: list[Snapshot] = []
-        for one in rows:
-            chat = kernel.store.names.chat_of(db, one.scope)
-            standing = living(db, load(one.content), (one.scope,), now)
+        versions, total = kernel.profiles.history(
+            db, row, min(request.limit, kernel.config.profile.max_history), request.offset
+        )
+        known, items = kernel.profiles.known(db, row), list[Snapshot]()
+        for version, statements, text in versions:
+            chat = kernel.store.names.chat_of(db, version.scope)
             items.append(
                 Snapshot(
                     chat_id=chat.chat_id if chat else "",
-                    version=one.version,
-                    summary=render(known.name, standing),
-                    items=statements_of(standing),
-                    confidence=one.confidence,
-                    updated_at=one.derived_at,
+                    version=version.number,
+                    summary=text,
+                    items=statements_of(statements),
+                    confidence=max((item.confidence for item in statements), default=0.0),
+                    updated_at=version.at,
                 )
             )
         return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
@@ -428,8 +420,6 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         known = (person_rows.names(db, one) for one in sorted(owners - same))
         others = [one.person_id for one in known if one is not None]  # whom the name means there too
         added = person_rows.add_alias(db, row, chat, (request.alias, norm), "admin", now)
-        if added:
-            kernel.profiles.enqueue(db, row)
         return added, others
 
     added, others = await kernel.store.write(unit)
@@ -449,56 +439,37 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         chat = _chat(kernel, db, request.chat_id)
         if not person_rows.remove_alias(db, row, chat, normalise_name(request.alias)):
             raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
-        kernel.profiles.enqueue(db, row)
 
     await kernel.store.write(unit)
     return await _aliases(kernel, row, request.chat_id, True)
 
 
 @ops.operation("memory_profile_admin", "status")
-async def status(kernel: SDKMemoryKernel, request: ProfileStatusRequest) -> ProfileStatus:
-    """Tell how the deriving of profiles stands."""
+async def status(kernel: SDKMemoryKernel, request: ProfileStatusRequest) -> ProfileStatus:  # noqa: ARG001
+    """Tell how far profiles are behind: they are read from the facts, and nothing of them waits to be derived."""
 
-    def read(db: Connection) -> ProfileStatus:
-        found = task_rows.listed(
-            db, "profile", status=request.status or None, limit=request.limit, offset=request.offset
-        )
-        tasks = [
-            ProfileTask.model_validate(
-                {**asdict(task), "person_id": kernel.profile_reader.known(db, task.key).person_id}
-            )
-            for task in found
-        ]
-        settings, counts = kernel.config.profile, task_rows.counts(db, "profile")
-        return ProfileStatus(
-            enabled=settings.enabled,
-            by_chat_model=settings.use_chat_model and kernel.chat is not None,
-            lag=kernel.profiles.lag(db),
-            pending=counts["pending"],
-            processing=counts["processing"],
-            completed=counts["completed"],
-            failed=counts["failed"],
-            tasks=tasks,
-        )
-
-    return await kernel.store.read(read)
+    lag = await kernel.store.read(kernel.profiles.lag)
+    return ProfileStatus(lag=lag)
 
 
 @ops.operation("memory_profile_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessProfiles) -> ProfilesProcessed:
-    """Derive the profiles that wait, now."""
-    done, failed = await kernel.profiles.process(request.limit)
-    remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "profile"))
-    return ProfilesProcessed(processed=done, failed=failed, remaining=remaining)
+    """Read what profiles are made of out of the news, now."""
+    done = 0
+    while done < request.limit and await kernel.facts.step():
+        done += 1
+    return ProfilesProcessed(processed=done, remaining=await kernel.store.read(kernel.profiles.lag))
 
 
 @ops.operation("memory_profile_admin", "refresh", effect="write")
 async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
-    """Derive a person's profile again, in the background."""
+    """Tell whether a person's profile has news to come: it is read anew whenever it is asked for."""
     row = await person_found(kernel, request)
-    await kernel.store.write(lambda db: kernel.profiles.enqueue(db, row))
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
-    return Refreshed(person_id=known.person_id)
+
+    def read(db: Connection) -> Refreshed:
+        return Refreshed(person_id=kernel.profiles.known(db, row).person_id, queued=kernel.profiles.lag(db) > 0)
+
+    return await kernel.store.read(read)
 
 
 # what they have in common
@@ -511,14 +482,14 @@ async def person_found(kernel: SDKMemoryKernel, request: Who, chat_id: str = "")
 
 def person_row(kernel: SDKMemoryKernel, db: Connection, key: str, chat_id: str = "") -> int:
     """The row of a person, by id, name or alias. Raises NotFound."""
-    row = kernel.profile_reader.row(db, key, chat_id)
+    row = kernel.profiles.row(db, key, chat_id)
     if row is None:
         raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
     return row
 
 
 def _full(kernel: SDKMemoryKernel, db: Connection, row: int, limit: int) -> FullProfile:
-    profile = kernel.profile_reader.of_row(db, row)
+    profile = kernel.profiles.of_row(db, row)
     shown = profile_answer(profile, evidence_of(db, profile.items, limit), behind=True)
     override = profile.override
     return FullProfile(
@@ -539,5 +510,5 @@ def _chat(kernel: SDKMemoryKernel, db: Connection, chat_id: str) -> int | None:
 
 
 async def _aliases(kernel: SDKMemoryKernel, row: int, chat_id: str, changed: bool) -> Aliases:
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row, chat_id))
+    known = await kernel.store.read(lambda db: kernel.profiles.known(db, row, chat_id))
     return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from ..fields import AskingRequest, Count, RequiredName
+from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, RequiredName
 from ..ids import paragraph_key
+from ..ingest.operations import Message
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
 from ..store.access import Caller
 from ..store.ports import Connection
 from .evidence import ProfileEvidence, evidence_of
 from .items import ProfileItem, score
-from .query import Profile
+from .service import Asked, Profile
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -24,6 +25,8 @@ __all__ = ["PersonProfile", "Statement", "ops", "profile_answer", "statements_of
 
 ops: Operations[SDKMemoryKernel] = Operations()
 TRAITS = 16
+TURNS = 6
+"""Of the last turns so many are asked for."""
 _LINES = lazy_regex(r"[\n。；;]+|(?<=[.!?])\s+")
 
 
@@ -33,6 +36,18 @@ class GetPersonProfile(AskingRequest):
     person_id: RequiredName = Field(description="Id of the person, or a name or alias by which the chat knows them.")
     limit: Count = Field(10, ge=1, le=200, description="Most pieces of evidence.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    query: str = Field(
+        "",
+        max_length=MAX_QUERY_CHARS,
+        description="What it is asked for: the statements that matter for it come first.",
+    )
+    messages: list[Message] = Field(
+        default_factory=list, max_length=50, description="The last turns of the chat, in place of a query or before it."
+    )
+    max_tokens: Count = Field(
+        0, ge=0, le=20_000,
+        description="Most tokens of the text, as `get_context` counts them; 0: `profile.max_tokens`.",
+    )  # fmt: skip
 
 
 class Statement(BaseModel):
@@ -43,11 +58,11 @@ class Statement(BaseModel):
     )
     statement: str
     kind: str = Field(
-        description="`said` in the person's words, `told` of them, `fact`, `relation`, `topic`, or put by a `model`."
+        description="`said` in the person's words, `told` of them, `fact` a typed value, `relation`, or put by a `model`."
     )
     evidence: list[str] = Field(description="Ids of paragraphs, relations and facts.")
     confidence: float
-    score: float = Field(description="Confidence, less what age takes off.")
+    score: float = Field(description="How much it matters and how sure it is, less what age takes off.")
     time: float = Field(description="When it was said, in epoch seconds.")
 
 
@@ -68,9 +83,7 @@ class PersonProfile(ScopedResponse):
     has_manual_override: bool = False
     version: int = 0
     updated_at: float = 0.0
-    stale: bool = Field(
-        default=False, description="There is news that the profile does not tell yet; it is on its way."
-    )
+    stale: bool = Field(default=False, description="There is news that has not been read yet; it is on its way.")
     filtered: bool = Field(default=False, description="The chat filter does not serve this chat.")
     disabled: bool = False
 
@@ -82,8 +95,14 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetPersonProfile)
         return PersonProfile(person_id=request.person_id, disabled=True)
     caller = Caller.of(request)
 
+    turns = [message.text for message in request.messages if message.text][-TURNS:]
+    text = "\n".join([*turns, *([request.query] if request.query else ())])[-MAX_QUERY_CHARS:]
+    scope = request.model_dump(include={"chat_id", "group_id", "user_id", "include_private", "respect_filter"})
+    asked = Asked(text, await kernel.search.confidences(text, **scope)) if text else None
+
     def read(db: Connection) -> PersonProfile:
-        profile = kernel.profile_reader.profile(db, request.person_id, caller)
+        profile = kernel.profiles.profile(db, request.person_id, caller)
+        profile = kernel.profiles.cut(profile, caller, asked, request.max_tokens)
         return profile_answer(profile, evidence_of(db, profile.items, request.limit))
 
     return await kernel.store.read(read)
@@ -95,7 +114,7 @@ def profile_answer(profile: Profile, evidence: list[ProfileEvidence], *, behind:
     hidden = override is not None and not behind
     items = [] if hidden else statements_of(profile.items)
     if override is None:
-        # what somebody lately talks about is no trait
+        # what somebody said lately is no trait
         ranked = sorted((item for item in items if item.section != "recent"), key=lambda item: -item.score)
         traits = list(dict.fromkeys(item.statement for item in ranked))[:TRAITS]
     else:
@@ -124,12 +143,9 @@ def statements_of(items: Sequence[ProfileItem]) -> list[Statement]:
     return [
         Statement(
             section=item.section,
-            statement=item.statement,
+            statement=item.statement + item.mark,
             kind=item.basis,
-            evidence=[
-                *([f"{item.basis[0]}{item.ref}"] if item.basis in ("fact", "relation") else ()),
-                *map(paragraph_key, item.evidence),
-            ],
+            evidence=[*([item.ref] if item.ref else ()), *map(paragraph_key, item.evidence)],
             confidence=item.confidence,
             score=score(item, newest),
             time=item.at,

@@ -1,47 +1,34 @@
-"""Profiles as rows: what they are made of (paragraphs, relations and facts of a person), snapshots and overrides."""
+"""Profiles as rows: what they are made of (facts, relations and lines of a person), how it changed, and overrides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ..facts.rows import FactRow
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import entity_names
 
-__all__ = ["SPEAKER", "FactOf", "Line", "OverrideRow", "RelationOf", "SnapshotRow"]
+__all__ = ["Line", "OverrideRow", "RelationOf", "Said", "Version"]
 
 Scopes = Sequence[int] | None
-SPEAKER, PARTICIPANT, NAMED = 1, 2, 0
-"""How a person stands to a paragraph: said it, was bound to it, or is only named in it."""
-OWN = ("direct_user", "manual")
-"""Authorities of what a person said themselves, or a hand confirmed."""
-FIRST = 200
-"""Paragraphs read from the old end of the news: what was restored or reworded long ago is found there."""
-RELATIONS_LOOKED_AT = 300
-SIEVED = 20
-"""Paragraphs looked at for each one wanted when only those of some scopes are."""
+LOOKED_AT = 300
+"""Facts of a person that are looked at, the weightiest, and relations, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A paragraph that has to do with a person; one that is not alive is only a sign that its scope has news."""
+    """A paragraph that a person said."""
 
     id: int
-    scope: int
-    chat: int
-    kind: str
-    source_type: str
-    role: int
     at: float
     content: str
-    alive: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RelationOf:
-    """A relation with the newest paragraph of a scope that supports it."""
+    """A relation with the newest paragraph that supports it, and when that was said."""
 
     id: int
     subject: str
@@ -49,37 +36,26 @@ class RelationOf:
     object: str
     confidence: float
     paragraph: int
-
-
-@dataclass(frozen=True, slots=True)
-class FactOf:
-    """A fact about a person, with the paragraphs that speak of it.
-
-    One that does not hold was true, was held true, or is contested: another says otherwise, and nobody has decided.
-    """
-
-    id: int
-    attribute: str
-    value: str
-    polarity: int
-    confidence: float
     at: float
-    holds: bool
-    evidence: tuple[int, ...]
-    contested: bool = False
-    own: bool = False
-    """Said by the person themselves, or confirmed by hand."""
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotRow:
-    """A stored snapshot."""
+class Said:
+    """A paragraph that a fact rests on: when it was said, the whole sentence, and the name of another who said it."""
+
+    paragraph: int
+    at: float
+    sentence: str
+    teller: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """That what is known of a person from one scope changed."""
 
     scope: int
-    version: int
-    content: str
-    confidence: float
-    derived_at: float
+    number: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +68,28 @@ class OverrideRow:
     updated_at: float
 
 
-def lines(db: Connection, person: int, since: float, scopes: Scopes, limit: int, now: float) -> list[Line]:
-    """The newest paragraphs bound to a person from the row `since` on, and the first few of them."""
-    values = {"person": person, "since": since, "scopes": optional_array(scopes), "now": now}
-    sieve = 1 if scopes is None else SIEVED
-    some = {**values, "limit": limit, "looked_at": limit * sieve}
-    newest = db.run("profile_material_newest", **some).fetchall()
-    first = []
-    if len(newest) == limit:
-        some = {**values, "limit": FIRST, "looked_at": FIRST * sieve}
-        first = db.run("profile_material_first", **some).fetchall()
-    return [_line(row) for row in {row[0]: row for row in (*newest, *first)}.values()]
+def facts(db: Connection, persons: Iterable[int], scopes: Scopes, now: float) -> list[FactRow]:
+    """What is held true of these persons, the weightiest first."""
+    values = {"scopes": optional_array(scopes), "now": now, "limit": LOOKED_AT}
+    return [FactRow(*row) for person in persons for row in db.run("profile_facts", person=person, **values)]
 
 
-def told(db: Connection, entities: Iterable[int], since: float, scopes: Scopes, limit: int, now: float) -> list[Line]:
-    """The newest paragraphs that name one of the entities, from the row `since` on."""
-    found: dict[int, Line] = {}
-    for entity in entities:
-        values = {"entity": entity, "since": since, "scopes": optional_array(scopes), "limit": limit, "now": now}
-        found |= {row[0]: _line(row) for row in db.run("profile_material_told", **values)}
-    return list(found.values())
+def said(
+    db: Connection, facts: Iterable[int], persons: Iterable[int], now: float, as_of: float | None = None
+) -> dict[int, list[Said]]:
+    """Fact -> the live paragraphs that it rests on, or those that were held at a time; the newest first."""
+    values = {"ids": array(facts), "persons": array(persons), "now": now, "as_of": as_of}
+    found: dict[int, list[Said]] = {}
+    for fact, *row in db.run("profile_said", **values):
+        found.setdefault(fact, []).append(Said(*row))
+    return found
 
 
-def relations(db: Connection, entities: Iterable[int], scope: int, limit: int, now: float) -> list[RelationOf]:
-    """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
-    values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
-    rows = db.run("profile_relations", **values, looked_at=RELATIONS_LOOKED_AT).fetchall()
-    names = entity_names.shown(db, {end for row in rows for end in (row[1], row[3])}, (scope,))
+def relations(db: Connection, entities: Iterable[int], scopes: Scopes, limit: int, now: float) -> list[RelationOf]:
+    """Live relations that end at one of the entities and rest on a paragraph within sight, the surest first."""
+    values = {"entities": array(entities), "scopes": optional_array(scopes), "limit": limit, "now": now}
+    rows = db.run("profile_relations", **values, looked_at=LOOKED_AT).fetchall()
+    names = entity_names.shown(db, {end for row in rows for end in (row[1], row[3])}, scopes)
     return [
         RelationOf(id_, names[subject], said, names[object_], *more)
         for id_, subject, said, object_, *more in rows
@@ -126,19 +97,10 @@ def relations(db: Connection, entities: Iterable[int], scope: int, limit: int, n
     ]
 
 
-def facts(db: Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
-    """Facts of a scope about any of these persons, those that hold and are surest first."""
-    values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
-    return [
-        FactOf(
-            *row,
-            holds=bool(holds),
-            evidence=tuple(map(int, evidence.split(","))) if evidence else (),
-            contested=bool(contested),
-            own=authority in OWN,
-        )
-        for *row, holds, evidence, contested, authority in db.run("profile_facts", **values)
-    ]
+def lines(db: Connection, persons: Iterable[int], scopes: Scopes, limit: int, now: float) -> list[Line]:
+    """The newest paragraphs that these persons said."""
+    values = {"persons": array(persons), "scopes": optional_array(scopes), "limit": limit, "now": now}
+    return [Line(*row) for row in db.run("profile_lines", **values)]
 
 
 def chats_met(db: Connection, persons: Iterable[int]) -> list[int]:
@@ -146,16 +108,18 @@ def chats_met(db: Connection, persons: Iterable[int]) -> list[int]:
     return [row[0] for row in db.run("profile_scopes_met", persons=array(persons))]
 
 
-def newest(db: Connection, person: int, scopes: Scopes, limit: int) -> list[SnapshotRow]:
-    """The newest snapshot of each scope, the last derived first."""
-    values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
-    return [SnapshotRow(*row) for row in db.run("profile_newest", **values)]
+def last_change(db: Connection, persons: Iterable[int], scopes: Scopes) -> tuple[int, float]:
+    """(how often what is known of these persons changed, when it did last)."""
+    values = {"persons": array(persons), "scopes": optional_array(scopes)}
+    count, at = db.run("profile_last_change", **values).fetchone()
+    return count, at or 0.0
 
 
-def history(db: Connection, person: int, limit: int, offset: int) -> tuple[list[SnapshotRow], int]:
-    """(snapshots, the last derived first; how many there are)."""
-    rows = [SnapshotRow(*row) for row in db.run("profile_history", person=person, limit=limit, offset=offset)]
-    return rows, db.run("profile_history_count", person=person).fetchone()[0]
+def history(db: Connection, persons: Iterable[int], limit: int, offset: int) -> tuple[list[Version], int]:
+    """(changes of what is known of these persons, the last first; how many there are)."""
+    ids = array(persons)
+    rows = [Version(*row) for row in db.run("profile_history", persons=ids, limit=limit, offset=offset)]
+    return rows, last_change(db, persons, None)[0]
 
 
 def override(db: Connection, person: int) -> OverrideRow | None:
@@ -171,31 +135,15 @@ def put_override(db: Connection, person: int, text: str, *, updated_by: str, sou
 
 
 def delete_override(db: Connection, person: int) -> bool:
-    """Let the derived profile be seen again; False if nothing stood in its place."""
+    """Let what is known be seen again; False if nothing stood in its place."""
     return db.run("profile_override_delete", person=person).rowcount > 0
 
 
 def listed(
     db: Connection, keyword: str | None, folded: str | None, limit: int, offset: int
 ) -> tuple[list[tuple[int, float]], int]:
-    """((person, when the profile changed last) whose id, name or alias holds the keyword, the newest first; how many)."""
+    """((person, when something was last said or written of them) whose id, name or alias holds the keyword, the newest
+    first; how many)."""
     values = {"keyword": keyword, "folded": folded}
     rows = db.run("profiles_list", **values, limit=limit, offset=offset).fetchall()
     return rows, db.run("profiles_count", **values).fetchone()[0]
-
-
-def news(db: Connection, cursor: int, seen: int, limit: int) -> tuple[int, int, list[tuple[int, float]]]:
-    """(how far this reads, the last paragraph met, persons with the first paragraph that is news to them).
-
-    For the changes after `cursor`, of which the paragraphs up to `seen` have been met before.
-    """
-    upto, highest = db.run("profile_news_upto", cursor=cursor, limit=limit).fetchone()
-    if upto is None:
-        return cursor, seen, []
-    values = {"cursor": cursor, "upto": upto, "seen": seen}
-    return upto, max(seen, highest), db.run("profile_news", **values).fetchall()
-
-
-def _line(row: tuple[Any, ...]) -> Line:
-    *columns, alive = row
-    return Line(*columns, alive=bool(alive))

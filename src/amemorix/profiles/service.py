@@ -1,185 +1,335 @@
-"""The deriving of person profiles: the change log says who has news, leased tasks say who derives it."""
+"""The profile of a person: whose it is, what of it the asking chat may see, and which statements it is made of."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Profile
-from ..errors import MemoryFault
-from ..indexes.name_directory import NameDirectory
-from ..store import changes as change_log
-from ..store import tasks as task_rows
+from ..config.model import Config
+from ..errors import InvalidRequest
+from ..facts.query import FactReader
+from ..facts.rows import FactRow, Moment
+from ..facts.rows import held as facts_held
+from ..indexes.projections import Indexes
+from ..language.normalise import is_mostly_cjk, normalise_name, tokens
+from ..language.stopwords import is_talk
+from ..language.times import find_span
+from ..store.access import Access, Caller, TimeZones, allows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.queries import array
+from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
-from ..store.tasks import Claim, TaskWorker
+from ..store.rows.persons import EVERY_CHAT, PersonNames
 from . import rows as profile_rows
-from .builder import EVERYTHING, ProfileDeriver, ProfileDraft
-from .items import render
+from .items import ProfileItem, estimated_tokens, in_order, ranked, render, within
+from .rows import OverrideRow, Version
+from .statements import fact_items, line_items, relation_item
 
-__all__ = ["CURSOR", "SEEN", "PersonProfileService"]
+__all__ = ["Asked", "Known", "PersonProfileService", "Profile"]
 
-log = logging.getLogger(__name__)
-CURSOR, SEEN = "profiles_upto", "profiles_seen"
-"""Places in the change log and among the paragraphs, kept with the store."""
-KIND = "profile"
-STEP = 2_000
-"""Changes taken up at a time."""
-BATCH, PACED_BATCH = 20, 5
-"""Profiles derived by rules and stored in one transaction: when somebody waits for them, and when nobody does."""
-IDLE_SHARE = 3.0
-"""Seconds of rest for each second of work, so that deriving never crowds out calls."""
-LEASE_SECONDS = 600.0
-BACKOFF_SECONDS, MOST_ATTEMPTS = 30.0, 4
-DRAIN_AHEAD = 30.0
-"""Others who want a profile have pauses of their own."""
-LOOK_AHEAD = 3_600.0
-"""Whoever asks for what waits to be derived does not wait for a debounce or a pause after a failure."""
+LOOKED_AT = 1_000
+"""Changes looked at for news of a person; behind by more, every profile may be out of date."""
+RELATIONS, LINES = 30, 60
+"""Relations told of, and lines looked at where nothing lasting is known."""
+FEW = 2
+"""Statements with which a person is still told of by their own lines."""
+OPEN_FOR = 90 * 86_400.0
+"""How long a plan that names no day stays open."""
+EVERYTHING_KEPT = 500
+"""Facts of an earlier time that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Derived:
-    claim: Claim
-    drafts: Sequence[ProfileDraft] = ()
-    error: str = ""
+class Known:
+    """A person as the asking chat knows them."""
+
+    person_id: str
+    name: str
+    aliases: tuple[str, ...]
+    row: int = 0
+    """0 for somebody who was never met."""
 
 
-class PersonProfileService(ChangeFollower):
-    """Keeps profiles in step with what is said by and of persons.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a profile is asked for: the words, and how likely paragraphs answer them."""
 
-    The place in the change log is stored with the tasks that it makes, and a task is done in the transaction that
-    stores its profiles.
-    """
+    text: str = ""
+    paragraphs: Mapping[int, float] = field(default_factory=dict[int, float])
+
+    def relevance(self, items: Sequence[ProfileItem]) -> dict[ProfileItem, float]:
+        """How much the statements matter for it, those that do: by the paragraphs they rest on, and by shared words."""
+        words = {word for word in tokens(self.text) if not is_talk(word)}
+        found: dict[ProfileItem, float] = {}
+        for item in items:
+            score = max((self.paragraphs.get(row, 0.0) for row in item.evidence), default=0.0)
+            if words:
+                score += len(words.intersection(tokens(item.statement))) / len(words)
+            if score > 0:
+                found[item] = score
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the asking chat may see of a person: statements by section."""
+
+    known: Known
+    items: tuple[ProfileItem, ...] = ()
+    text: str = ""
+    override: OverrideRow | None = None
+    version: int = 0
+    updated_at: float = 0.0
+    stale: bool = False
+    filtered: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether whoever asks knows the person: met them, or is told something of them."""
+        return bool(self.known.name or self.items or self.override)
+
+
+class PersonProfileService:
+    """Reads profiles: each is a view of the facts that stand at the moment; asks no model, keeps nothing."""
 
     def __init__(
-        self, store: MetadataStore, *, settings: Profile, clock: Clock, background: Executor, directory: NameDirectory
-    ) -> None:
-        super().__init__(
-            store, background=background, what="deriving profiles", pause=settings.poll_interval_seconds,
-            idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
-        )  # fmt: skip
-        self._settings = settings
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, indexes: Indexes,
+        facts: ChangeFollower,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._config = config
         self._clock = clock
-        self._deriver = ProfileDeriver(store, settings, directory)
-        self._tasks = TaskWorker(store, KIND, clock=clock, lease=LEASE_SECONDS, most=MOST_ATTEMPTS)
+        self._zones = zones
+        self._indexes = indexes
+        self._following = facts
+        self._facts = FactReader(store)
+        self._access = Access(store.names, config)
 
-    async def _drain_step(self) -> bool:
-        """Whoever waits for everything has each profile derived once, after all the news, due or not."""
-        async with self._one:
-            ahead = max(self._settings.debounce_seconds, DRAIN_AHEAD)
-            return await self._mark() or bool(await self._derive(ahead, BATCH))
+    def profile(self, db: Connection, key: str, caller: Caller) -> Profile:
+        """All that is known of a person by id, name or alias, what matters most first; empty for somebody unknown.
 
-    async def _advance(self) -> bool:
-        marked = await self._mark()
-        return bool(await self._derive(0.0, PACED_BATCH)) or marked
+        Raises InvalidRequest if the name means several persons.
+        """
+        if not self._access.serves(db, caller):
+            return Profile(Known(key, "", ()), filtered=True)
+        scopes = self._access.scopes(db, caller)
+        person = self._found(db, key, scopes)
+        if person is None:
+            return Profile(Known(key, "", ()))
+        return self._of(db, person, self._seen(db, person, scopes, caller), scopes, self._zone(caller))
 
-    async def process(self, limit: int) -> tuple[int, int]:
-        """Derive up to `limit` tasks now, due or not; (how many were derived, how many failed)."""
-        async with self._one:
-            while await self._mark():
-                pass
-            done: list[_Derived] = []
-            while len(done) < limit:
-                some = await self._derive(LOOK_AHEAD, min(BATCH, limit - len(done)))
-                if not some:
-                    break
-                done += some
-        failed = sum(bool(one.error) for one in done)
-        return len(done) - failed, failed
+    def cut(self, profile: Profile, caller: Caller, asked: Asked | None = None, max_tokens: int = 0) -> Profile:
+        """The profile in the order of its sections, cut to a budget (0: that of the settings), with its text.
 
-    def enqueue(self, db: Connection, person: int) -> None:
-        """Derive the whole profile of a person again, at once; the caller owns the transaction."""
-        now = self._clock.now()
-        task_rows.enqueue(db, KIND, person, since=EVERYTHING, due_at=now, now=now)
+        What matters for what is asked comes in first.
+        """
+        settings, zone = self._config.profile, self._zone(caller)
+        relevance = {} if asked is None else asked.relevance(profile.items)
+        items = within(
+            profile.items, each=settings.items_per_section, zone=zone, relevance=relevance,
+            budget=(max_tokens or settings.max_tokens) - estimated_tokens(profile.known.name),
+        )  # fmt: skip
+        return replace(profile, items=tuple(items), text=render(profile.known.name, items, zone))
 
-    # who has news
-
-    async def _mark(self) -> bool:
-        """Ask for the profiles that the next changes concern; False if there are no changes."""
-        found = await self._read_aside(self._news)
-        if found is None:
-            return False
-        cursor, upto, seen, wanted = found
-
-        def mark(db: Connection) -> None:
-            if self.position(db) != cursor:  # the kernel that is being replaced was quicker
-                return
-            now = self._clock.now()
-            due = now + self._settings.debounce_seconds
-            for person, since in wanted:
-                task_rows.enqueue(db, KIND, person, since=since, due_at=due, now=now)
-            change_log.put(db, CURSOR, str(upto))
-            change_log.put(db, SEEN, str(seen))
-
-        await self._store.write(mark)
-        return True
-
-    def _news(self, db: Connection) -> tuple[int, int, int, list[tuple[int, float]]] | None:
-        """(place in the log, the place after, the last paragraph met, persons with news); None if there are no changes."""
-        cursor = self.position(db)
-        floor, last = change_log.bounds(db)
-        if cursor >= last:
+    def row(self, db: Connection, key: str, chat_id: str = "") -> int | None:
+        """The row of a person by id, or by a name that the chat may see (none named: any). Raises InvalidRequest if ambiguous."""
+        scopes = self._of_chat(db, chat_id)
+        person = self._found(db, key, scopes)
+        if person is None or (scopes is not None and person.by_name_alone and not person.within(scopes)):
             return None
-        if cursor < floor:
-            everybody: list[int] = []
-            while some := db.run("profile_all_persons", after=everybody[-1] if everybody else 0, limit=STEP).fetchall():
-                everybody += [row[0] for row in some]
-            return cursor, last, paragraph_rows.highest(db), [(person, EVERYTHING) for person in everybody]
-        seen = int(change_log.get(db, SEEN) or 0)
-        upto, seen, wanted = profile_rows.news(db, cursor, seen, STEP)
-        return cursor, upto if upto > cursor else last, seen, wanted
+        return person.row
 
-    # deriving
+    def of_row(self, db: Connection, row: int) -> Profile:
+        """The profile of this very person, for whoever sees everything."""
+        person = person_rows.names(db, row)
+        if person is None:
+            return Profile(Known("", "", ()))
+        return self.cut(self._of(db, person, None, None, self._zones.general), Caller())
 
-    async def _derive(self, ahead: float, limit: int) -> list[_Derived]:
-        """Claim tasks, work them out beside the event loop, and store what came of them in one transaction."""
-        async with self._tasks.batch(limit, ahead=ahead) as claims:
-            done = [await self._derived(claim) for claim in claims]
-            if done:
-                await self._store.write(lambda db: self._keep(db, done))
-            return done
+    def known(self, db: Connection, row: int, chat_id: str = "") -> Known:
+        """A person as the chat knows them; where none is named, as whoever sees everything does."""
+        person = person_rows.names(db, row)
+        return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
 
-    async def _derived(self, claim: Claim) -> _Derived:
-        since = EVERYTHING if claim.since is None else claim.since
+    def lag(self, db: Connection) -> int:
+        """Changes that no fact has been read from yet."""
+        return self._following.lag(db)
+
+    def history(
+        self, db: Connection, row: int, limit: int, offset: int
+    ) -> tuple[list[tuple[Version, list[ProfileItem], str]], int]:
+        """((a change of what one scope knows of a person, the statements after it, as text), the last first; how many)."""
+        person = person_rows.names(db, row)
+        if person is None:
+            return [], 0
+        rows = self._rows(db, person)
+        versions, total = profile_rows.history(db, rows, limit, offset)
+        name, found = self._known(person, None).name, list[tuple[Version, list[ProfileItem], str]]()
+        for version in versions:
+            moment = Moment(self._clock.now(), as_of=version.at)
+            facts = facts_held(db, rows, [version.scope], moment, limit=EVERYTHING_KEPT)
+            items = in_order(ranked(self._statements(db, rows, facts, self._zones.general, as_of=version.at)))
+            found.append((version, items, render(name, items, self._zones.general)))
+        return found, total
+
+    # who asks
+
+    def _zone(self, caller: Caller) -> tzinfo:
+        return self._zones.of(caller.chat_id, caller.group_id, caller.user_id)
+
+    def _of_chat(self, db: Connection, chat_id: str) -> tuple[int, ...] | None:
+        """What a chat may see: nothing, where the filter does not serve it. None: no chat is named, and all is seen."""
+        return self._access.scopes(db, Caller(chat_id)) if chat_id else None
+
+    def _seen(
+        self, db: Connection, person: PersonNames, scopes: tuple[int, ...] | None, caller: Caller
+    ) -> tuple[int, ...] | None:
+        """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
+        if scopes is None or not self._config.profile.share_private or caller.include_private is False:
+            return scopes
+        opened = set(scopes)
+        for chat in profile_rows.chats_met(db, self._rows(db, person)):
+            key = self._store.names.chat_of(db, chat)
+            is_private = key is not None and not key.group_id and bool(key.user_id)
+            if key is not None and is_private and (not caller.respect_filter or allows(self._config.filter, key)):
+                opened.add(chat)
+        return tuple(sorted(opened))
+
+    # whose profile
+
+    def _found(self, db: Connection, key: str, scopes: Collection[int] | None) -> PersonNames | None:
+        """The person of this id, or else the one who is called so where it may be seen."""
+        exact = person_rows.by_id(db, key)
+        person = None if exact is None else person_rows.names(db, exact)
+        if person is not None and not person.by_name_alone:
+            return person
+        self._indexes.names.catch_up(db)
+        rows = self._indexes.names.index.matching(key, scopes)
+        named = [one for one in (person_rows.names(db, row) for row in sorted(rows)) if one is not None]
+        with_id = [one for one in named if not one.by_name_alone]
+        if len(with_id) > 1:
+            candidates = [{"person_id": one.person_id, "names": one.within(scopes)} for one in with_id]
+            told = ", ".join(one.person_id for one in with_id)
+            raise InvalidRequest(
+                f"person_id: {normalise_name(key)!r} means {len(with_id)} persons ({told}); give the id of one.",
+                field="person_id", candidates=candidates,
+            )  # fmt: skip
+        if with_id:
+            return with_id[0]
+        return person or next(iter(named), None)
+
+    def _known(self, person: PersonNames, scopes: Collection[int] | None) -> Known:
+        names = person.within(scopes)
+        return Known(person.person_id, names[0] if names else "", tuple(names[1:]), person.row)
+
+    def _rows(self, db: Connection, person: PersonNames) -> list[int]:
+        return [person.row, *(one.row for one in person_rows.namesakes(db, person))]
+
+    # what is known
+
+    def _of(
+        self, db: Connection, person: PersonNames, seen: tuple[int, ...] | None, scopes: tuple[int, ...] | None,
+        zone: tzinfo,
+    ) -> Profile:  # fmt: skip
+        rows, now = self._rows(db, person), self._clock.now()
+        persons = array(rows)
+        facts = self._facts.current(db, self._meant(db, person, rows, seen, now), Moment(now))
+        items = self._statements(db, rows, facts, zone)
+        items += self._related(db, person, rows, seen, now, items)
+        if len(items) <= FEW:
+            told = {row for item in items for row in item.evidence}
+            lines = profile_rows.lines(db, rows[:1], seen, LINES, now)
+            items += line_items([line for line in lines if line.id not in told])
+        items = ranked(items)
+        override = profile_rows.override(db, person.row)
+        is_met = (
+            items or override or db.run("profile_is_met", persons=persons, scopes=optional_array(seen)).fetchone()[0]
+        )
+        if not is_met:
+            return Profile(Known(person.person_id, "", ()))
+        cursor = self._following.position(db)
+        stale = self._following.lag(db) > LOOKED_AT or bool(
+            db.run("profile_has_news", cursor=cursor, persons=persons, limit=LOOKED_AT).fetchone()[0]
+        )
+        version, updated_at = profile_rows.last_change(db, rows, seen)
+        return Profile(
+            known=self._named(db, person, items, scopes),
+            items=tuple(items),
+            override=override,
+            version=version,
+            updated_at=updated_at or max((item.at for item in items), default=0.0),
+            stale=stale,
+        )
+
+    def _meant(
+        self, db: Connection, person: PersonNames, rows: Sequence[int], seen: Sequence[int] | None, now: float
+    ) -> list[FactRow]:
+        """The facts about the person, and those about a namesake where the name means the person."""
+        of = {one.row: one for one in person_rows.namesakes(db, person)}
+        return [
+            fact
+            for fact in profile_rows.facts(db, rows, seen, now)
+            if fact.person not in of or of[fact.person].is_meant(person, fact.scope)
+        ]
+
+    def _statements(
+        self, db: Connection, rows: Sequence[int], facts: Sequence[FactRow], zone: tzinfo, as_of: float | None = None
+    ) -> list[ProfileItem]:
+        """Facts as statements, without plans that have run out."""
         now = self._clock.now()
-        try:
-            drafts = await self._read_aside(lambda db: self._deriver.drafts(db, claim.key, since, now))
-            return _Derived(claim, drafts)
-        except Exception as exc:
-            if isinstance(exc, MemoryFault):
-                log.warning("the profile of person row %d was not derived: %s", claim.key, exc)
-            else:
-                log.exception("the profile of person row %d was not derived", claim.key)
-            return _Derived(claim, error=f"{type(exc).__name__}: {exc}")
+        said = profile_rows.said(db, [fact.id for fact in facts], rows, now, as_of)
+        shown = next((one.sentence for some in said.values() for one in some if one.sentence), "")
+        chinese = is_mostly_cjk(" ".join([shown, *(fact.value for fact in facts)]))
+        ends = {f"f{fact.id}": fact.valid_to for fact in facts}
 
-    def _keep(self, db: Connection, done: Sequence[_Derived]) -> None:
-        now = self._clock.now()
-        for one in done:
-            person = one.claim.key
-            if one.error:
-                self._tasks.failed(db, one.claim, one.error, BACKOFF_SECONDS * 2**one.claim.attempts)
-            elif self._tasks.done(db, one.claim):
-                if person_rows.names(db, person) is None:
-                    task_rows.forget(db, KIND, [person])
-                    continue
-                for draft in one.drafts:
-                    if draft.content != draft.before:
-                        self._store_snapshot(db, person, draft, now)
+        def is_open(item: ProfileItem) -> bool:
+            if item.section != "plans" or ends[item.ref] is not None:
+                return True
+            spans = find_span(item.statement, now=item.at, zone=zone)
+            return (as_of or now) <= max((span.end for _, span in spans), default=item.at + OPEN_FOR)
 
-    def _store_snapshot(self, db: Connection, person: int, draft: ProfileDraft, now: float) -> None:
-        """Add a version, and forget all but the newest of its scope."""
-        snapshot = db.run(
-            "profile_snapshot_insert", person=person, scope=draft.scope, text=render(draft.name, draft.items),
-            content=draft.content, now=now,
-            confidence=round(max((item.confidence for item in draft.items), default=0.0), 3),
-        ).fetchone()[0]  # fmt: skip
-        paragraphs = dict.fromkeys(row for item in draft.items for row in item.evidence)
-        db.run("profile_evidence_insert", snapshot=snapshot, paragraphs=array(paragraphs))
-        db.run("profile_snapshots_prune", person=person, scope=draft.scope, keep=self._settings.max_history)
+        return [item for item in fact_items(facts, said, chinese=chinese) if is_open(item)]
+
+    def _related(
+        self, db: Connection, person: PersonNames, rows: Sequence[int], seen: Sequence[int] | None, now: float,
+        told: Sequence[ProfileItem],
+    ) -> list[ProfileItem]:  # fmt: skip
+        """What relations say of the person by the names by which nobody else is meant, where no statement tells it."""
+        contested = person_rows.contested(db, person, set(rows))
+        chats = None if seen is None else {EVERY_CHAT, *seen}
+        met = {call.chat for call in person.called} if seen is None else set(seen)
+        norms = {
+            normalise_name(name)
+            for name in person.within(chats)
+            if None not in contested[name] and met - contested[name]
+        } - {""}
+        entities = sorted({row for row, _, _ in self._store.names.entities(db, norms)})
+        if not entities:
+            return []
+        said: dict[int, str] = {}
+        for item in told:
+            for row in item.evidence:
+                said[row] = f"{said.get(row, '')}\n{item.statement}"
+        return [
+            relation_item(one)
+            for one in profile_rows.relations(db, entities, seen, RELATIONS, now)
+            if not any(
+                end in said.get(one.paragraph, "") and normalise_name(end) not in norms
+                for end in (one.subject, one.object)
+            )
+        ]
+
+    def _named(
+        self, db: Connection, person: PersonNames, items: Sequence[ProfileItem], scopes: tuple[int, ...] | None
+    ) -> Known:
+        """The person by the names that count where the call may look; else by the one that the evidence uses."""
+        known = self._known(person, scopes)
+        if known.name or not items:
+            return known
+        persons = paragraph_rows.persons(db, [row for item in items for row in item.evidence])
+        used = (p.name for found in persons.values() for p in found if p.person_id == person.person_id)
+        return replace(known, name=next((name for name in used if name != person.person_id), ""))

@@ -31,7 +31,7 @@ INDEX_DAMAGE = lazy_regex(r"row \d+ missing from index|wrong # of entries in ind
 """What SQLite says of an index that does not fit its table: it can be made anew from the table."""
 TEXTS, VECTORS = 200, 2_000
 """Rows that are read at once."""
-WORK = ("episodes", "profile")
+WORK = ("episodes",)
 
 
 @dataclass

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from math import ceil
 
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..facts.query import Asked, FactItem, FactReader, Moment
+from ..facts.query import FactItem, FactReader
 from ..ids import paragraph_key, row_number
-from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import Span, find_span, format_time
-from ..lazy_regex import lazy_regex
-from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, score, worded
-from ..profiles.query import Profile, ProfileReader
-from ..profiles.rows import FactOf
-from ..profiles.rules import covers, fact_item
+from ..language.times import find_span, format_time
+from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, estimated_tokens, worded
+from ..profiles.service import Asked, PersonProfileService, Profile
+from ..profiles.statements import fact_section, worded_fact
 from ..store.access import Access, Caller, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
 from .context_operations import Context, ContextLine, ContextMessage, GetContext, Section
+from .hits import confidences
 from .language.dialogue import speaker_role
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .service import SearchService
@@ -33,20 +30,16 @@ from .service import SearchService
 __all__ = ["ContextBuilder", "estimated_tokens"]
 
 PERSONS, FACTS = 8, 10
-"""Most persons and facts that are told of."""
+"""Most persons that are told of, and most statements that count as asked for."""
 TURNS, MOST_ASKED = 3, 1_000
 """Of the users' turns the last make the query, so many and so many characters."""
 FIRST = frozenset(("allergies", "identity"))
 FIRST_OF_EACH = 4
 """Statements of who a person is, and of allergies, that go before everything else."""
+RELEVANT = 0.3
+"""A statement that matters this much for what is asked counts as asked for."""
 LONGEST = 400
 """Characters of a line; of a longer one the stretch around the first matched word is shown."""
-WORDING = 4
-"""Tokens that a sentence has beyond the value of the fact that it states: `I live in`, 我家的猫叫."""
-OPEN_FOR = 90 * 86_400.0
-"""How long a plan that names no day stays open."""
-_WIDE = r"\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
-_TOKENS = lazy_regex(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 _TITLES: dict[Section, tuple[str, str]] = {
     "persons": ("## Who is here", "## 在场的人"),
     "facts": ("## True now", "## 目前的情况"),
@@ -55,17 +48,11 @@ _TITLES: dict[Section, tuple[str, str]] = {
 }
 
 
-def estimated_tokens(text: str) -> int:
-    """Tokens of a text without a tokenizer: 1 a Chinese, Japanese or Korean character, ceil(length / 4) any other word."""
-    return sum(ceil(len(found) / 4) for found in _TOKENS.findall(text))
-
-
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known without a search: who is there, and what is held true of them that the query asks for."""
+    """What is known without a search: who is there."""
 
     profiles: tuple[Profile, ...] = ()
-    facts: tuple[FactItem, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -84,13 +71,12 @@ class ContextBuilder:
     """Puts a search, profiles and facts together into one text; asks no chat model, and the same call gives the same text."""
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, searches: SearchService, profiles: ProfileReader,
-        indexes: Indexes, clock: Clock, zones: TimeZones,
+        self, store: MetadataStore, *, config: Config, searches: SearchService, profiles: PersonProfileService,
+        clock: Clock, zones: TimeZones,
     ) -> None:  # fmt: skip
         self._store = store
         self._searches = searches
         self._profiles = profiles
-        self._indexes = indexes
         self._clock = clock
         self._zones = zones
         self._access = Access(store.names, config)
@@ -102,7 +88,7 @@ class ContextBuilder:
         asked = request.query or "\n".join(said_by_users[-TURNS:])[-MOST_ASKED:]
         caller = Caller.of(request)
         known, found = await asyncio.gather(
-            self._store.read(lambda db: self._known(db, request, caller, asked)), self._found(request, asked)
+            self._store.read(lambda db: self._known(db, request, caller)), self._found(request, asked)
         )
         if known is None:
             return Context(filtered=True)
@@ -113,9 +99,11 @@ class ContextBuilder:
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         writer = _Writer(chinese, self._clock.now(), zone)
         hits = [hit for hit in found.hits if hit.confidence >= request.min_confidence]
-        held = {item.id: item for item in (*known.facts, *found.facts) if item.status == "active"}
-        facts = [(item, _fact(item)) for item in held.values()]
-        candidates = [*writer.persons(known.profiles, facts), *writer.facts(facts), *writer.memories(hits)]
+        answers = Asked(asked, confidences(hits))
+        candidates = [
+            *writer.persons(known.profiles, answers, {fact.id for fact in found.facts}),
+            *writer.facts(found.facts, known.profiles), *writer.memories(hits),
+        ]  # fmt: skip
         answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese)
         answer.weak, answer.degraded, answer.warnings = found.weak, found.degraded, list(known.warnings)
         return answer
@@ -128,7 +116,7 @@ class ContextBuilder:
             KernelSearchRequest(query=request.query, messages=request.messages, limit=request.limit, **scope)
         )
 
-    def _known(self, db: Connection, request: GetContext, caller: Caller, asked: str) -> _Known | None:
+    def _known(self, db: Connection, request: GetContext, caller: Caller) -> _Known | None:
         """None if the chat filter refuses the call."""
         if not self._access.serves(db, caller):
             return None
@@ -147,12 +135,7 @@ class ContextBuilder:
                     break
             if len(profiles) == PERSONS:
                 break
-        facts: list[FactItem] = []
-        if any(map(str.isalnum, asked)):
-            rows = tuple(profile.known.row for profile in profiles.values() if profile.known.row)
-            bare = self._indexes.names.index.find(asked, scopes).bare
-            facts = self._facts.recall(db, Asked(asked, rows, bare), scopes, Moment(self._clock.now()), FACTS)
-        return _Known(tuple(profiles.values()), tuple(facts), tuple(dict.fromkeys(warnings)))
+        return _Known(tuple(profiles.values()), tuple(dict.fromkeys(warnings)))
 
     def _present(self, db: Connection, request: GetContext, scopes: Sequence[int] | None) -> list[tuple[str, ...]]:
         """Who is there, each by the keys to try in turn; of speakers whoever spoke last comes first."""
@@ -179,8 +162,8 @@ class _Writer:
     now: float
     zone: tzinfo
 
-    def persons(self, profiles: Sequence[Profile], facts: Sequence[tuple[FactItem, FactOf]]) -> Iterator[_Candidate]:
-        """Who these people are and what they plan, without what the facts tell."""
+    def persons(self, profiles: Sequence[Profile], asked: Asked, found: Collection[str]) -> Iterator[_Candidate]:
+        """Who these people are and what they plan, and what of it is asked for; `found` are facts that a search gave."""
         for person, profile in enumerate(profiles):
             name = profile.known.name or profile.known.person_id
             if profile.override is not None:
@@ -188,30 +171,40 @@ class _Writer:
                     line = ContextLine(id="", section="persons", text=self._labelled(name, text), speaker=name)
                     yield _Candidate(line, _folded(text), (0, n, person), (person, n))
                 continue
-            newest = max((item.at for item in profile.items), default=0.0)
-            told = [item for item in profile.items if not any(_tells(fact, item) for _, fact in facts)]
-            told.sort(key=lambda item: (item.section not in FIRST, item.section != "allergies", -score(item, newest)))
+            relevance = asked.relevance(profile.items)
+            relevance |= {item: 1 + relevance.get(item, 0.0) for item in profile.items if item.ref in found}
+            wanted = sorted(
+                (item for item in relevance if relevance[item] >= RELEVANT), key=lambda item: -relevance[item]
+            )
+            wanted = [item for item in wanted if item.section not in ("plans", "recent")][:FACTS]
+            told = sorted(profile.items, key=lambda item: (item.section not in FIRST, item.section != "allergies"))
             for n, item in enumerate(told):
-                if item.section == "plans":
-                    if self._is_open(item):
-                        yield self._candidate("plans", name, item, (2, n, person), (item.at,))
-                    continue
-                rank = 0 if item.section in FIRST and n < FIRST_OF_EACH else 4 if item.section == "recent" else 3
-                yield self._candidate(
-                    "persons", name, item, (rank, n, person), (person, SECTIONS.index(item.section), n)
-                )
+                if item in wanted:
+                    at = wanted.index(item)
+                    rank = (0, at, person) if item.section in FIRST else (1, -relevance[item], at)
+                    yield self._candidate("facts", name, item, rank, (person, at))
+                elif item.section == "plans":
+                    yield self._candidate("plans", name, item, (2, n, person), (item.at,))
+                else:
+                    rank = 0 if item.section in FIRST and n < FIRST_OF_EACH else 4 if item.section == "recent" else 3
+                    place = (person, SECTIONS.index(item.section), n)
+                    yield self._candidate("persons", name, item, (rank, n, person), place)
 
-    def facts(self, facts: Sequence[tuple[FactItem, FactOf]]) -> Iterator[_Candidate]:
-        """What is held true, the most to the point first."""
-        for n, (known, fact) in enumerate(facts):
-            item = fact_item(fact, chinese=self.chinese)
-            if item.section == "plans" and not self._is_open(item):
+    def facts(self, facts: Sequence[FactItem], profiles: Sequence[Profile]) -> Iterator[_Candidate]:
+        """What a search holds true of others than those who are here."""
+        here = {profile.known.person_id for profile in profiles}
+        for n, fact in enumerate(facts):
+            if fact.status != "active" or fact.person_id in here:
                 continue
-            rank, name = (0, n) if item.section in FIRST else (1, -fact.confidence, n), known.person or known.entity
-            if item.section == "plans":
-                yield self._candidate("plans", name, item, rank, (item.at,))
-            else:
-                yield self._candidate("facts", name, item, rank, (n,))
+            text = worded_fact(fact.attribute, fact.value, fact.denied, self.chinese)
+            item = ProfileItem(
+                fact_section(fact.attribute, "", fact.denied, fact.value), text, "fact",
+                tuple(row for key in fact.evidence_ids if (row := row_number(key, "p"))), fact.confidence,
+                fact.valid_from, fact.id,
+            )  # fmt: skip
+            rank = (0, n) if item.section in FIRST else (1, -item.confidence, n)
+            section: Section = "plans" if item.section == "plans" else "facts"
+            yield self._candidate(section, fact.person or fact.entity, item, rank, (len(profiles), n))
 
     def memories(self, hits: Sequence[Hit]) -> Iterator[_Candidate]:
         """What was said, in that order; the likeliest counts most."""
@@ -229,52 +222,31 @@ class _Writer:
     def _candidate(
         self, section: Section, name: str, item: ProfileItem, rank: tuple[float, ...], place: tuple[float, ...]
     ) -> _Candidate:
-        words, said = _one_line(worded(item, self.chinese)), self._day(item.at)
-        is_labelled = item.basis == "fact" and ("：" if self.chinese else ": ") in words
-        if not is_labelled and item.section not in ("plans", "notes"):
+        words, said = _one_line(worded(item, chinese=self.chinese)), self._day(item.at)
+        if item.basis in ("fact", "relation") and item.section in ("allergies", "likes", "dislikes"):
             words = self._labelled(HEADINGS[item.section][self.chinese], words)
-        days = [self._day(at) for span in self._spans(item)[:1] for at in (span.start, span.end)]
-        if section == "facts":
+        if item.basis == "fact" and section == "facts":
             said = f"{said} 起" if self.chinese else f"since {said}"
-        elif section == "plans" and days:
-            meant = "–".join(dict.fromkeys(days))
-            said = f"{said} 说，指 {meant}" if self.chinese else f"said {said}, for {meant}"
+        elif section == "plans":
+            spans = [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)][:1]
+            if spans:
+                meant = "–".join(dict.fromkeys(self._day(at) for span in spans for at in (span.start, span.end)))
+                said = f"{said} 说，指 {meant}" if self.chinese else f"said {said}, for {meant}"
         text = self._labelled(_one_line(name), f"{words}（{said}）" if self.chinese else f"{words} ({said})")
         evidence = [paragraph_key(row) for row in item.evidence]
-        id_ = f"{item.basis[0]}{item.ref}" if item.basis in ("fact", "relation") else next(iter(evidence), "")
         line = ContextLine(
-            id=id_, section=section, text=text, time=item.at, speaker=name, confidence=item.confidence,
-            evidence=evidence,
+            id=item.ref or next(iter(evidence), ""), section=section, text=text, time=item.at, speaker=name,
+            confidence=item.confidence, evidence=evidence,
         )  # fmt: skip
         # the value of a fact alone says too little to be found again in other words
         core = _folded(item.statement if item.basis in ("said", "told") else text)
         return _Candidate(line, core, rank, place)
-
-    def _spans(self, item: ProfileItem) -> list[Span]:
-        return [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)]
-
-    def _is_open(self, plan: ProfileItem) -> bool:
-        return self.now <= max((span.end for span in self._spans(plan)), default=plan.at + OPEN_FOR)
 
     def _day(self, at: float) -> str:
         return format_time(at, self.zone)[:10]
 
     def _labelled(self, label: str, text: str) -> str:
         return f"{label}{'：' if self.chinese else ': '}{text}" if label else text
-
-
-def _fact(item: FactItem) -> FactOf:
-    evidence = tuple(row for key in item.evidence_ids if (row := row_number(key, "p")))
-    return FactOf(
-        row_number(item.id, "f") or 0, item.attribute, item.value, -1 if item.denied else 1, item.confidence,
-        item.valid_from, True, evidence,
-    )  # fmt: skip
-
-
-def _tells(fact: FactOf, item: ProfileItem) -> bool:
-    """Whether the fact says all of the statement, or all but a few words of it."""
-    more = estimated_tokens(item.statement) - estimated_tokens(fact.value)
-    return (item.basis == "fact" and item.ref == fact.id) or (covers(item, fact) and more <= WORDING)
 
 
 def _folded(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ids import paragraph_key
+from ..ids import paragraph_key, row_number
 from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
 from ..sorted_arrays import filled
@@ -223,3 +223,8 @@ class AggregateQueryService:
             )
             for key in order
         ]
+
+
+def confidences(hits: Iterable[Hit]) -> dict[int, float]:
+    """Paragraph row -> how likely it answers."""
+    return {row: hit.confidence for hit in hits if (row := row_number(hit.id, "p"))}

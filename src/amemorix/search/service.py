@@ -29,7 +29,7 @@ from ..store.rows import sources as source_rows
 from .confidence import WEAK
 from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
-from .hits import AggregateQueryService, hits_in_time, ranked_hits, summary, with_replaced
+from .hits import AggregateQueryService, confidences, hits_in_time, ranked_hits, summary, with_replaced
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
 from .retention import DAY
@@ -40,6 +40,8 @@ __all__ = ["SearchService"]
 log = logging.getLogger(__name__)
 LONG_AGO, FAR_OFF = -1e12, 4e11
 """Bounds of a window that is open at one end, in epoch seconds: beyond any date that can be written."""
+LIKELY = 30
+"""Hits by which statements are chosen."""
 SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 EPISODE_BREADTH = 10
@@ -92,6 +94,13 @@ class SearchService:
             hits = [hit for hit in answer.hits if fold(hit.content) not in said][: request.limit - len(said)]
             answer = answer.model_copy(update={"hits": hits, "summary": summary(hits)})
         return answer
+
+    async def confidences(self, text: str, **scope: Any) -> dict[int, float]:
+        """Paragraph -> how likely it answers, of those that a text finds for whoever asks."""
+        if not any(map(str.isalnum, text)):
+            return {}
+        found = await self.search(self.request(query=text, limit=LIKELY, **scope))
+        return confidences(found.hits)
 
     async def _best(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
         answer = await self._search(request, source)

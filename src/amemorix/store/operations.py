@@ -26,7 +26,7 @@ ROW_KINDS: tuple[RowKind, ...] = ("entity", "paragraph", "ref", "relation", "fac
 """Kinds that keep their row, marked as deleted; in the order in which they can come back."""
 _PLURAL = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",
            "person": "persons"}  # fmt: skip
-MOVED_KINDS = ("profile_snapshot", "profile_override", "person_alias", "summary_cursor")
+MOVED_KINDS = ("profile_override", "person_alias", "summary_cursor")
 """Kinds whose row is taken out and kept with the operation."""
 
 

@@ -16,26 +16,21 @@ from .metadata_store import MetadataStore
 from .ports import Connection
 from .queries import array
 
-__all__ = ["NO_PARAGRAPH", "Claim", "Task", "TaskKind", "TaskWorker"]
+__all__ = ["Claim", "Task", "TaskKind", "TaskWorker"]
 
-TaskKind = Literal["episodes", "profile", "feedback", "import", "tuning"]
+TaskKind = Literal["episodes", "feedback", "import", "tuning"]
 WORDS: dict[TaskKind, tuple[str, str]] = {
-    "episodes": ("pending", "processing"), "profile": ("pending", "processing"), "feedback": ("pending", "running"),
+    "episodes": ("pending", "processing"), "feedback": ("pending", "running"),
     "import": ("queued", "preparing"), "tuning": ("queued", "running"),
 }  # fmt: skip
 """What users read of work that waits, and of work that was taken."""
 NEVER_ENDED = "It was begun {} times and never came to an end: the process may have died of it each time."
 UNLIMITED = 1 << 62
-NO_PARAGRAPH = 9e15
-"""Where the news of a profile begins that is no paragraph: after every one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A task that this worker holds; `attempts` counts this try, `since` is where the news begins, None for everything.
-
-    Episodes count `since` in epoch seconds, profiles in paragraph rows.
-    """
+    """A task that this worker holds; `attempts` counts this try, `since` is where the news begins, None for everything."""
 
     key: int
     revision: int

@@ -312,7 +312,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
 NAMES = """
 chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
 entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
-undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides tasks
+undo_records facts fact_evidence fact_transitions profile_overrides tasks
 summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
 tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
 episode_news
@@ -369,7 +369,7 @@ async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Pat
 
 MARKS = {
     "episodes_upto": "99999999", "facts_upto": "-1", "facts_scan": "0:99999", "extracted_upto": "abc",
-    "model_extracted_upto": "0:99999", "profiles_upto": "１", "profiles_seen": "99999", "names_sought": "1:2",
+    "model_extracted_upto": "0:99999", "names_sought": "1:2",
 }  # fmt: skip
 
 

@@ -14,20 +14,16 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.episodes import grouping
 from amemorix.episodes.service import EpisodeService
-from amemorix.profiles.builder import ProfileDeriver
-from amemorix.store.ports import Connection
-from amemorix.store.rows import persons as person_rows
 from amemorix.testing import memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import said
 from lives import Life, Tell
 from pace import until
 
-MOST = {"episodes": 2, "profile": 4}
+MOST = 2
 """Tries after which a task is given up."""
 SETTINGS: dict[str, dict[str, Any]] = {
-    "episode": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "max_attempts": MOST["episodes"]},
-    "profile": {"debounce_seconds": 0, "poll_interval_seconds": 0.001},
+    "episode": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "max_attempts": MOST},
 }
 QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 
@@ -44,37 +40,22 @@ def dying_of_a_bomb() -> None:
     grouping.derive = dying
 
 
-def dying_of_a_person() -> None:
-    drafts = ProfileDeriver.drafts
-
-    def dying(self: ProfileDeriver, db: Connection, person: int, *args: Any, **more: Any) -> Any:
-        names = person_rows.names(db, person)
-        if names is not None and names.person_id == "deadly":
-            die()
-        return drafts(self, db, person, *args, **more)
-
-    ProfileDeriver.drafts = dying
-
-
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def live(tell: Tell, folder: Path, what: str) -> None:
-    """Derive `episodes`, and die of the source that speaks of a bomb, or `profile`, and die of the person `deadly`."""
-    if what == "episodes":
-        dying_of_a_bomb()
-    else:
-        dying_of_a_person()
+async def live(tell: Tell, folder: Path) -> None:
+    """Derive episodes, and die of the source that speaks of a bomb."""
+    dying_of_a_bomb()
     async with memory_host(folder, **SETTINGS) as host:
         tell("open")
         await host.settle(120)
         tell("alive")
 
 
-def killed(folder: Path, what: str) -> None:
+def killed(folder: Path) -> None:
     """Let a process derive until it dies of it."""
-    life = Life(live, folder, what)
+    life = Life(live, folder)
     assert (life.rest(), life.exitcode) == (["open"], -signal.SIGKILL)
 
 
@@ -100,8 +81,8 @@ async def test_a_source_that_kills_the_process_is_given_up_until_it_is_asked_for
     async with memory_host(tmp_path, episode=QUIET) as host:
         for chat, text in (("a", "a kite by the sea"), ("b", deadly), ("c", "海边的风筝")):
             await said(host, chat, ("Ada", text))
-    for _ in range(MOST["episodes"]):
-        killed(tmp_path, "episodes")
+    for _ in range(MOST):
+        killed(tmp_path)
     async with memory_host(tmp_path, **SETTINGS) as host:
         await host.settle(120)
         found = await status(host, "memory_episode_admin")
@@ -114,22 +95,6 @@ async def test_a_source_that_kills_the_process_is_given_up_until_it_is_asked_for
         "It was begun 2 times and never came to an end: the process may have died of it each time."
     )
     assert (again["rebuilt"], again["failed"]) == (1, 0)
-
-
-async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, profile=QUIET) as host:
-        for person, text in (("deadly", "我喜欢喝茶"), ("Ada", "I love coffee")):
-            await said(host, "c", (person, text))
-    for _ in range(MOST["profile"]):
-        killed(tmp_path, "profile")
-    async with memory_host(tmp_path, profile=QUIET) as host:
-        await host.settle(120)
-        found = await status(host, "memory_profile_admin")
-
-    assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (1, 1, 0, 0)
-    (failed,) = [task for task in found["tasks"] if task["status"] == "failed"]
-    assert failed["attempts"] == 4
-    assert failed["error"].startswith("It was begun 4 times and never came to an end")
 
 
 async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,15 +212,13 @@ async def test_what_is_known_of_a_person_goes_and_comes_back(host: AMemorixHostS
     change(host, "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status, "
                  "confidence, recorded_at, valid_from, asserted_at) values (?, 1, 'drink', 'coffee', 'coffee', 'set', 'stable', 'manual', 'active', 1, 1.5, 1.5, 1.5)",
                  person)  # fmt: skip
-    change(host, "insert into profile_snapshots (person, scope, version, text, content, confidence, derived_at) "
-                 "values (?, 1, 1, 'likes coffee', '{}', 0.3, 1760000000.1234567)", person)  # fmt: skip
     change(host, "insert into profile_overrides values (?, 'a friend', '', '', 2.5)", person)
     change(host, "insert into person_aliases values (?, 0, 'mimi', 'Mimi', 'admin', 3.5)", person)
     before = await tables(host)
     done = await admin(host, "execute", mode="person", selector="Mia")
-    assert (done["counts"]["facts"], done["counts"]["profiles"], done["counts"]["aliases"]) == (1, 2, 1)
-    assert rows(host, "select (select count(*) from profile_snapshots), (select count(*) from profile_overrides), "
-                         "(select count(*) from person_aliases)") == [(0, 0, 0)]  # fmt: skip
+    assert (done["counts"]["facts"], done["counts"]["profiles"], done["counts"]["aliases"]) == (1, 1, 1)
+    kept = "select (select count(*) from profile_overrides), (select count(*) from person_aliases)"
+    assert rows(host, kept) == [(0, 0)]
     await admin(host, "restore", operation_id=done["operation_id"])
     assert await tables(host) == before
 
@@ -333,20 +331,6 @@ async def test_an_override_that_was_set_anew_stays(host: AMemorixHostService) ->
     assert rows(host, "select text from profile_overrides") == [("NEW",)]
     again = {"action": "restore", "operation_id": done["operation_id"]}
     await refused(host, ADMIN, again, "operation_id", "conflict")
-
-
-async def test_profiles_that_were_derived_anew_hold_up_no_restore(host: AMemorixHostService) -> None:
-    await said(host, "c", ("林澈", "我喜欢喝乌龙茶。"), ("林澈", "我对花生过敏。"))
-    refresh = {"action": "refresh", "person_id": "林澈"}
-    assert (await host.invoke("memory_profile_admin", refresh))["success"]
-    await host.settle(120)
-    done = await admin(host, "execute", mode="chat", selector="c")
-    await said(host, "c", ("林澈", "我住在杭州。"))
-    assert (await host.invoke("memory_profile_admin", refresh))["success"]
-    await host.settle(120)
-    assert (rows(host, "select count(*) > 0 from profile_snapshots")) == [(1,)]
-    back = await admin(host, "restore", operation_id=done["operation_id"])
-    assert (back["status"], back["not_restored"]) == ("restored", [])
 
 
 # the record

@@ -85,18 +85,13 @@ async def episodes(host: AMemorixHostService) -> dict[int, frozenset[int]]:
     return await grouped(host, "select episode, paragraph from episode_paragraphs")
 
 
-async def profiles(host: AMemorixHostService) -> dict[tuple[int, int], tuple[int, frozenset[int]]]:
-    """(person, scope) -> the newest snapshot, with the paragraphs it tells of."""
-    snapshots = rows(
+async def profiles(host: AMemorixHostService) -> dict[int, frozenset[int]]:
+    """Person -> the paragraphs that what is known of them rests on."""
+    return await grouped(
         host,
-        "select s.person, s.scope, s.id, e.paragraph from profile_snapshots s left join profile_evidence e on e.snapshot = s.id "
-        "where s.version = (select max(version) from profile_snapshots n where n.person = s.person and n.scope = s.scope)",
+        "select f.person, e.paragraph from facts f join fact_evidence e on e.fact = f.id "
+        "where f.person is not null and f.deleted_at is null and f.status in ('active', 'conflicted')",
     )
-    found: dict[tuple[int, int], tuple[int, frozenset[int]]] = {}
-    for person, scope, row, paragraph in snapshots:
-        _, before = found.get((person, scope), (row, frozenset[int]()))
-        found[person, scope] = row, before | ({paragraph} if paragraph else set())
-    return found
 
 
 def fates(before: dict[int, frozenset[int]], after: dict[int, frozenset[int]]) -> tuple[int, int]:
@@ -131,17 +126,14 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
             assert counts["relations_changed"] == fates(before[1], await relations(host))[1]
             dead = {row[0] for row in rows(host, f"select id from paragraphs p where not ({LIVE})")}
             told_of = {row: some - dead for row, some in before[2].items()}
-            losing = [row for row, some in told_of.items() if some != before[2][row]]
-            assert counts["episodes"] == sum(not told_of[row] for row in losing)
-            assert counts["episodes_changed"] == sum(bool(told_of[row]) for row in losing)
-            moved = {key for key in before[3] if key not in await profiles(host)}
-            stale = [key for key, (_, some) in before[3].items() if key not in moved and some & dead]
-            assert counts["profiles_changed"] == len(stale)
+            fewer = [row for row, some in told_of.items() if some != before[2][row]]
+            assert counts["episodes"] == sum(not told_of[row] for row in fewer)
+            assert counts["episodes_changed"] == sum(bool(told_of[row]) for row in fewer)
+            losing = [person for person, some in before[3].items() if some & dead]
+            assert counts["profiles"] + counts["profiles_changed"] == len(losing)
 
             await host.settle(120)
-            after = await profiles(host)
-            assert all(after[key][0] != before[3][key][0] for key in stale if key in after), "each was derived anew"
-            remade = {row: some for row, some in (await episodes(host)).items() if row in losing}
+            remade = {row: some for row, some in (await episodes(host)).items() if row in fewer}
             assert all(not some & dead for some in remade.values())
             counted += counts["facts"] + counts["episodes"] + counts["profiles_changed"]
             await admin(host, "restore", operation_id=done["operation_id"])

@@ -74,7 +74,7 @@ async def test_a_purge_takes_them_for_good_and_tells_what_stays(
     texts = rows(
         host,
         "select text || updated_by from profile_overrides union all select value from facts "
-        "union all select predicate from relations union all select content from profile_snapshots",
+        "union all select predicate from relations",
     )
     assert name not in json.dumps(texts, ensure_ascii=False)
     await done(host, GRAPH, action="delete_node", node=club)

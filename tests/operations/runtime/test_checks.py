@@ -128,7 +128,7 @@ async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
     ("key", "value"),
     [
         ("changes_floor", "1000"), ("facts_upto", "99999"), ("facts_upto", "abc"), ("facts_scan", "x"),
-        ("extracted_upto", "-5"), ("episodes_upto", "9" * 40), ("profiles_upto", ""), ("profiles_seen", "none"),
+        ("extracted_upto", "-5"), ("episodes_upto", "9" * 40),
     ],
 )  # fmt: skip
 async def test_what_would_never_be_read_is_read_again(opened: Open, key: str, value: str) -> None:

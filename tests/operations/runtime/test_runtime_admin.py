@@ -36,7 +36,7 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
                 "episodes": 1, "sources": 1, "external_refs": 1}  # fmt: skip
     assert {name: result[name] for name in expected} == expected
     assert set(result["lag"]) == {
-        "sparse", "graph", "names", "vectors", "relations", "episodes", "extraction", "namings", "facts", "profiles"
+        "sparse", "graph", "names", "vectors", "relations", "episodes", "extraction", "namings", "facts"
     }  # fmt: skip
     assert set(result["lag"].values()) == {0}
     assert result["embedding"]["state"] == "idle"

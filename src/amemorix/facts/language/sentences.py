@@ -1,76 +1,114 @@
-"""The sentences of a text, without the words of others: which of them state something."""
+"""The sentences of what somebody said, with their relative times made absolute; and lines that take back the one before."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 
-from ...language.clauses import without_laugh
-from ...language.normalise import fold
-from ...language.times import is_question
+from ...language.chat_markup import GAP, spoken
+from ...language.normalise import clean_text, is_mostly_cjk, simplified
+from ...language.times import Span, find_span, is_question
 from ...lazy_regex import lazy_regex
-from .framing import jokes
 
-__all__ = ["bare", "is_statement", "listed", "sentences", "unquoted"]
+__all__ = ["dated", "retracts", "sentences", "spans"]
 
-_SENTENCE = lazy_regex(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
-_QUOTED = lazy_regex(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
-_UNSURE = lazy_regex(
-    r"如果|要是|假如|假设|假装|倘若|万一|的话|除非|若是|好像|似乎|可能|也许|或许|大概|估计|说不定|应该|希望|但愿|恨不得|差点|听说|据说|传说|梦[到见]|做梦|小时候"
-    r"|以前|曾经?|从前|过去|原来|当年|之前|本来|什么|谁|[哪啥]|怎么(?!都)|多少|几岁|为何|是不是|有没有|对不对|会不会|能不能|开玩笑|骗你|才怪|不是说"
-    r"|\b(?:if|would|could|should|wish|suppose|imagine|might|maybe|perhaps|probably|possibly|used to|pretend|dream(?:ed|t|s)?|as if|unless|almost|hope"
-    r"|thought|think|guess|kidding|joking|once|formerly|seems?|wonder|whether|what|which|who|why|how come)\b",
+LONGEST = 4_000
+"""Only the first characters of a text are read."""
+SHORTEST_WORDS, SHORTEST_CHARACTERS = 3, 4
+"""What is shorter goes with the sentence before it."""
+_ENDS = lazy_regex(
+    r"(?<=[。！？!?；;…])(?![。！？!?；;…\"”」』)）])|\n+|(?<=[a-z0-9)\"'])\.+(?=\s+\S)|(?<=\.\.)\s", re.I
+)
+_LETTER = lazy_regex(r"[^\W_]")
+_RETRACTS = lazy_regex(
+    r"[\W_]*(?:(?:ha(?:ha)+|lol|哈+)[\W_]*)?"
+    r"(?:(?:刚才|刚刚|上面)?都?是?我?(?:(?:开个?玩笑|骗你们?|骗人|逗你们?玩?|瞎说|乱说)(?:的[啦呢]?|啦)|假的啦?)"
+    r"|(?:i'm |i was )?(?:just |only )?(?:kidding|joking)(?: about that| guys)?|jk|just a joke)(?=[\W_]|哈|lol|$)",
     re.I,
 )
-_REPORTED = lazy_regex(
-    r"说|讲|告诉|回答|写道|表示|问[过了道:：]|声称|觉得|以为|转发|歌词"
-    r"|\b(?:said|says|saying|told|tells|asked|claims?|claimed|quot(?:e|es|ed|ing)|wrote|heard|believes?|lyrics)\b",
-    re.I,
+_REPEATED = lazy_regex(r"(?:每个?|\bevery|\beach|\bmost|\bon|\balternate)\s*$", re.I)
+_PLURAL_DAY = lazy_regex(r"days?\s+(?:nights?|mornings?|evenings?)?s$|days$", re.I)
+_WEEKDAY = lazy_regex(
+    r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.I
 )
-_HARMLESS = lazy_regex(
-    r"(?:我|是|都){0,4}(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
-    r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
-)
-_LIST = lazy_regex(
-    r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|speaks?|eats?|drinks?|allergic to)"
-    r" [a-z-]+(?:, (?!(?:and|but|so|i|not|too)\b)[a-z-]+)+(?= and [a-z-]+\s*(?:[.!,;\n]|$))",
-    re.I,
-)
-_FIRST = lazy_regex(r"我(?![们俩国校司方等])|俺(?!们)|本人|\bi(?:'m|'ve)?\b(?!')|\bmy\b|(?<=call )me\b", re.I)
+_DONE = lazy_regex(r"了|过|\b(?:\w{2,}ed|got|went|did|had|was|were|bought|left|quit|met|saw|began|became|broke|won|lost|came|took|found|made|sold|gave)\b", re.I)  # fmt: skip
+_YEAR = lazy_regex(r"(?:19|20)\d\d")
+DAY, WEEK = 86_400.0, 7 * 86_400.0
 
 
-def sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """The sentences without the laugh at their end, and whether there was one there or right after it."""
-    said = _SENTENCE.findall(text)
-    calm = [without_laugh(sentence) for sentence in said]
-    for i, sentence in enumerate(calm):
-        if i + 1 < len(said) and jokes(said[i + 1]):
-            continue
-        laughs_after = i + 1 < len(calm) and calm[i + 1] != said[i + 1] and not calm[i + 1].strip()
-        yield sentence, sentence != said[i] or laughs_after
+def sentences(text: str, *, said: bool = True) -> list[str]:
+    """The sentences, without chat codes and the words of others; `said`: one person has said it all.
+
+    One that the next calls a joke is left out.
+    """
+    pieces: list[str] = []
+    for line in spoken(clean_text(text)[:LONGEST], said=said).split("\n"):
+        start = len(pieces)
+        for piece in _ENDS.split(line):
+            piece = " ".join(piece.replace(GAP.strip(), " ").split())
+            if not _LETTER.search(piece):
+                continue
+            if len(pieces) > start and _is_short(piece):
+                pieces[-1] += f" {piece}" if piece.isascii() else piece
+            else:
+                pieces.append(piece)
+    # of one that takes back what was said before, what is so instead counts: "jk, I'm not allergic"
+    kept: list[str] = []
+    for piece, after in zip(pieces, [*pieces, ""][1:], strict=True):
+        own = _RETRACTS.sub("", piece).lstrip(" ,，.!！~") if retracts(piece) else piece
+        if _LETTER.search(own) and not (after and retracts(after)):
+            kept.append(own)
+    return kept
 
 
-def unquoted(text: str) -> str:
-    """Quoted names stay, quoted sentences go."""
-    return _QUOTED.sub(lambda m: m[1] if len(m[1]) <= 12 and not _FIRST.search(m[1]) else " … ", text)
-
-
-def listed(text: str) -> str:
-    """`tea, coffee and cake` as one stretch."""
-    return _LIST.sub(lambda found: found[0].replace(", ", "、"), text)
-
-
-def is_statement(sentence: str) -> bool:
-    """Whether it says that something is so: no question or supposition, nothing of the past, no words of others."""
-    ending = sentence.rstrip()
-    if is_question(sentence) or ending.endswith(("?", "？", "吗", "么", "吗。")):
+def _is_short(piece: str) -> bool:
+    if is_question(piece) or retracts(piece):
         return False
-    plain = _HARMLESS.sub("", fold(sentence))
-    return not _UNSURE.search(plain) and not _REPORTED.search(plain)
+    return len(piece) < SHORTEST_CHARACTERS if is_mostly_cjk(piece) else len(piece.split()) < SHORTEST_WORDS
 
 
-def bare(sentence: str) -> str:
-    """The sentence without its end, as long as it is when folded."""
-    raw = sentence.strip().rstrip("。！!；;….\n ")
-    folded = fold(raw)
-    return raw if len(raw) == len(folded) else folded
+def retracts(line: str) -> bool:
+    """Whether the line calls what was said before it a joke or a lie."""
+    return _RETRACTS.match(simplified(line)) is not None and not line.rstrip().endswith(("?", "？"))
+
+
+def spans(sentence: str, at: float, zone: tzinfo) -> list[tuple[str, Span]]:
+    """The times that a sentence names, as its speaker means them: a day of the week that is done with is the last one."""
+    found: list[tuple[str, Span]] = []
+    for words, span in find_span(sentence, now=at, zone=zone):
+        before = sentence[: sentence.find(words)]
+        if _REPEATED.search(before) and not before.lower().rstrip().endswith("on"):
+            continue
+        if _PLURAL_DAY.search(words):
+            continue
+        if span.start > at and _WEEKDAY.match(words) and _DONE.search(sentence):
+            span = Span(span.start - WEEK, span.end - WEEK)
+        found.append((words, span))
+    return found
+
+
+def dated(sentence: str, named: Sequence[tuple[str, Span]], zone: tzinfo) -> str:
+    """The sentence with each relative time followed by its date: `last Friday (2023-05-05)`."""
+    done = 0
+    for words, span in named:
+        at = sentence.find(words, done)
+        if at < 0 or _YEAR.search(words):
+            continue
+        end = at + len(words)
+        date = _date(span, zone)
+        sentence = f"{sentence[:end]} ({date}){sentence[end:]}"
+        done = end + len(date) + 3
+    return sentence
+
+
+def _date(span: Span, zone: tzinfo) -> str:
+    first, last = (datetime.fromtimestamp(at, zone or UTC) for at in (span.start, span.end))
+    long = span.end - span.start
+    if long <= DAY + 1:
+        return f"{first:%Y-%m-%d}"
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31):
+        return f"{first:%Y}" if first.year == last.year else f"{first:%Y}-{last:%Y}"
+    if first.day == 1 and first.month == last.month and long > 27 * DAY:
+        return f"{first:%Y-%m}"
+    return f"{first:%Y-%m-%d} - {last:%Y-%m-%d}"

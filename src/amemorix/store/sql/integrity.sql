@@ -48,8 +48,8 @@ delete from embeddings where generation = :generation and paragraph in (select v
 select count(*), max(error) from tasks where kind = :kind and status = 'failed';
 
 -- name: work_failed_by_kind
-select kind, count(*) filter (where status = 'failed') from tasks where kind in ('episodes', 'profile') group by kind;
+select kind, count(*) filter (where status = 'failed') from tasks where kind = 'episodes' group by kind;
 
 -- name: work_retry
 update tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now
-where kind in ('episodes', 'profile') and status = 'failed';
+where kind = 'episodes' and status = 'failed';

@@ -156,8 +156,7 @@ where p.id in (select value from json_each(:ids)) and (
     exists (select 1 from chat_persons c where c.person = p.id and c.chat = :chat)
     or exists (select 1 from paragraph_persons l join paragraphs q on q.id = l.paragraph where l.person = p.id and q.chat = :chat)
     or exists (select 1 from person_aliases a where a.person = p.id and a.chat = :chat)
-    or exists (select 1 from facts f where f.person = p.id and f.scope = :chat)
-    or exists (select 1 from profile_snapshots s where s.person = p.id and s.scope = :chat));
+    or exists (select 1 from facts f where f.person = p.id and f.scope = :chat));
 
 -- name: persons_known
 select id, person_id, name from persons where id in (select value from json_each(:ids));
@@ -168,11 +167,6 @@ where s.name in (select value from json_each(:names))
   and (:chat is null or s.chat = :chat)
   and exists (select 1 from paragraphs p where p.source = s.id);
 
--- name: moved_profile_snapshot
-select id, person, scope, version, text, content, confidence, derived_at from profile_snapshots
-where (:persons is not null and person in (select value from json_each(:persons)) and (:scope is null or scope = :scope))
-   or (:scopes is not null and scope in (select value from json_each(:scopes)));
-
 -- name: moved_profile_override
 select person as id, person, text, updated_by, source, updated_at from profile_overrides
 where person in (select value from json_each(:persons));
@@ -182,9 +176,6 @@ select person, chat, norm, alias, origin, created_at from person_aliases
 where (:persons is not null and person in (select value from json_each(:persons)) and (:scope is null or chat = :scope))
    or (:scopes is not null and chat in (select value from json_each(:scopes)));
 
--- name: remove_profile_snapshot
-delete from profile_snapshots where id = :id;
-
 -- name: remove_profile_override
 delete from profile_overrides where person = :person;
 
@@ -193,11 +184,6 @@ delete from person_aliases where person = :person and chat = :chat and norm = :n
 
 -- name: remove_summary_cursor
 delete from summary_cursors where chat = :chat;
-
--- name: put_back_profile_snapshot
-insert or ignore into profile_snapshots (id, person, scope, version, text, content, confidence, derived_at)
-select :id, :person, :scope, :version, :text, :content, :confidence, :derived_at
-where exists (select 1 from persons where id = :person);
 
 -- name: put_back_profile_override
 insert or ignore into profile_overrides (person, text, updated_by, source, updated_at)
@@ -437,15 +423,15 @@ from episodes e
 where e.id in (select m.episode from episode_paragraphs m join paragraphs p on p.id = m.paragraph
                where m.paragraph in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null);
 
--- name: profiles_losing
--- the newest profile of each person and scope, where it rests on one of these paragraphs
-select s.id from profile_snapshots s
-where s.id in (select snapshot from profile_evidence where paragraph in (select value from json_each(:ids)))
-  and s.version = (select max(n.version) from profile_snapshots n where n.person = s.person and n.scope = s.scope);
-
 -- name: entities_of_names
 -- living entities of these names
 select e.id from entities e
 where (e.norm in (select value from json_each(:ids))
        or e.id in (select entity from entity_aliases where norm in (select value from json_each(:ids))))
   and e.deleted_at is null and e.merged_into is null;
+
+-- name: profiles_losing
+-- persons of whom something is held true that rests on one of these paragraphs
+select distinct f.person from fact_evidence e join facts f on f.id = e.fact
+where e.paragraph in (select value from json_each(:ids)) and f.person is not null and f.deleted_at is null
+  and f.status in ('active', 'conflicted');

@@ -19,5 +19,23 @@ select id, person, entity, scope, attribute, value, norm, polarity, cardinality,
        kind, importance, doubted_by
 from facts where deleted_at is null;
 
+-- Sentences are chosen where rules had found values: what rules read goes, and every paragraph is read anew. What a hand has
+-- asserted, decided, pinned, refuted or deleted stays.
+delete from facts where asserted_at is null and not pinned and deleted_at is null and status <> 'retracted'
+    and not exists (select 1 from fact_evidence e where e.fact = facts.id and e.stance = 'refute')
+    and not exists (select 1 from fact_transitions t where t.fact = facts.id and t.requested_by <> '');
+
+insert into meta (key, value) select 'facts_scan', '0:' || coalesce(max(seq), 0) from changes
+where true
+on conflict (key) do update set value = excluded.value;
+
+-- A profile is read from the facts when it is asked for: nothing of it is stored but what a hand has written.
+drop trigger paragraphs_forget_profiles;
+drop table profile_evidence;
+drop table profile_snapshots;
+delete from tasks where kind = 'profile';
+delete from delete_operation_items where kind = 'profile_snapshot';
+create index facts_by_weight on facts (person, importance desc) where person is not null and deleted_at is null;
+
 -- The language and version of the prompt with which the chat model has read an episode; empty: it has not.
 alter table episodes add column prompt text not null default '';

@@ -1,0 +1,208 @@
+"""Facts, relations and lines as statements of a profile: in which section, in which words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..facts.language.slots import STATEMENT
+from ..facts.rows import FactRow
+from ..ids import fact_key
+from ..language.normalise import fold, is_mostly_cjk, tokens
+from ..language.stopwords import is_talk
+from ..language.times import is_question
+from .items import ProfileItem, estimated_tokens
+from .rows import Line, RelationOf, Said
+
+__all__ = ["fact_items", "fact_section", "line_items", "relation_item", "worded_fact"]
+
+LONGEST, SHORTEST = 240, 3
+"""Characters of a statement."""
+MORE = 5
+"""Tokens that a sentence has beyond the value of the fact that it states: `I live in`, 我家的猫叫."""
+OWN = ("direct_user", "manual")
+"""Authorities of what a person said themselves, or a hand confirmed."""
+BY_HAND = 0.7
+"""The least weight of what a hand or another program has stated."""
+CONTESTED = 0.6
+"""A factor for what somebody says against the person's own word: it comes after that, however new it is."""
+HANDED_IN = 0.6
+"""The weight of a relation."""
+TELLING, TELLING_WORDS = 3, 3
+"""Lines shown of somebody of whom nothing lasting is known, and content words of the least of them."""
+_CONTESTED = {
+    True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
+    False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
+}
+"""What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
+_DOUBTED = (" (may no longer hold)", "（可能已过时）")
+_UNDATED = frozenset(("name", "nickname", "birthday", "phone", "email", "hometown"))
+_OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
+_ENDS = " ，,；;。.!！…~～"
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads(files("amemorix.profiles").joinpath("data/sections.toml").read_text("utf-8"))
+
+
+def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool) -> list[ProfileItem]:
+    """Facts as statements; a typed fact and the sentence that carries it are one."""
+    sentences = {
+        fact.id: next((one.sentence for one in said.get(fact.id, ()) if one.sentence), "")
+        or (fact.value if fact.attribute == STATEMENT else "")
+        for fact in facts
+    }
+    whole: dict[int, list[str]] = {}
+    """Paragraph -> the sentences that were kept of it."""
+    for fact in facts:
+        for one in said.get(fact.id, ()) if fact.attribute == STATEMENT else ():
+            whole.setdefault(one.paragraph, []).append(sentences[fact.id])
+    places: dict[tuple[int, str], int] = {}
+    items: list[ProfileItem] = []
+    for fact in sorted(facts, key=lambda fact: (fact.attribute == STATEMENT, -fact.importance, fact.id)):
+        rows, value = said.get(fact.id, ()), fold(fact.value)
+        held = (words for one in rows for words in whole.get(one.paragraph, ()) if value in fold(words))
+        sentence = sentences[fact.id] or next(held, "")
+        keys = [(one.paragraph, fold(sentence)) for one in rows] if sentence else []
+        place = next((places[key] for key in keys if key in places), None)
+        if place is not None and fact.attribute == STATEMENT:
+            evidence = dict.fromkeys([*items[place].evidence, *(one.paragraph for one in rows)])
+            items[place] = replace(items[place], evidence=tuple(evidence))
+            continue
+        places |= dict.fromkeys(keys, len(items))
+        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese))
+    return _beside(items, facts)
+
+
+def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool) -> ProfileItem:
+    teller = rows[0].teller if rows else ""
+    own = fact.authority in OWN
+    words = shortened(sentence)
+    if fact.attribute == STATEMENT:
+        basis = "model" if fact.authority == "model" else "said" if fact.authority == "direct_user" else "told"
+        text = words or fact.value
+        if basis == "told" and teller:
+            text = f"{teller}：“{text}”" if chinese else f'{teller}: "{text}"'
+        at = rows[0].at if rows else fact.valid_from
+    else:
+        basis, text, at = "fact", worded_fact(fact.attribute, fact.value, fact.polarity < 0, chinese), fact.valid_from
+        if words and estimated_tokens(words) - estimated_tokens(fact.value) > MORE and fact.polarity > 0:
+            told = f"{teller}{'：' if chinese else ': '}" if teller else ""
+            text = f"{text}，{told}“{words}”" if chinese else f'{text}, {told}"{words}"'
+    contested = fact.status == "conflicted"
+    mark = _CONTESTED[own][chinese] if contested else _DOUBTED[chinese] if fact.doubted_by else ""
+    return ProfileItem(
+        section=fact_section(fact.attribute, fact.kind, fact.polarity < 0, sentence or fact.value),
+        statement=text,
+        basis=basis,
+        evidence=tuple(dict.fromkeys(one.paragraph for one in rows)),
+        confidence=round(fact.confidence * (CONTESTED if contested and not own else 1.0), 3),
+        at=at,
+        ref=fact_key(fact.id),
+        weight=fact.importance if fact.asserted_at is None else max(fact.importance, BY_HAND),
+        mark=mark,
+        beside=fact_key(fact.doubted_by) if fact.doubted_by else "",
+        dated=fact.attribute not in _UNDATED,
+    )
+
+
+def _beside(items: list[ProfileItem], facts: Sequence[FactRow]) -> list[ProfileItem]:
+    """The items, of those that contradict each other each behind the newest."""
+    of = {fact_key(fact.id): fact for fact in facts}
+    contested = [item for item in items if item.ref in of and of[item.ref].status == "conflicted"]
+    contested.sort(key=lambda item: (-item.at, item.ref))
+    found: list[ProfileItem] = []
+    for item in items:
+        if item in contested:
+            before = (one for one in contested[: contested.index(item)] if of[one.ref].conflicts_with(of[item.ref]))
+            newest = next(before, None)
+            item = item if newest is None else replace(item, beside=newest.ref)
+        found.append(item)
+    return found
+
+
+def fact_section(attribute: str, kind: str, denied: bool, text: str) -> str:
+    """The section of a fact: by its attribute, or of a whole sentence by its kind."""
+    words = _words()["words"]
+    if attribute != STATEMENT:
+        section = _by_attribute(attribute, "notes")
+        if denied:
+            return "notes" if attribute in _words()["denied"] else _OPPOSITES.get(section, section)
+        return section
+    section = _words()["kinds"].get(kind, "notes")
+    folded = fold(text)
+    if kind == "preference" and (denied or any(word in folded for word in words["dislikes"])):
+        return "dislikes"
+    if kind == "health" and not denied and any(word in folded for word in words["allergies"]):
+        return "allergies"
+    return section
+
+
+def _by_attribute(label: str, otherwise: str) -> str:
+    label = label.lower()
+    sections: dict[str, list[str]] = _words()["attributes"]
+    return next((section for section, stems in sections.items() if any(stem in label for stem in stems)), otherwise)
+
+
+def worded_fact(attribute: str, value: str, denied: bool, chinese: bool) -> str:
+    """A typed fact in a few words: `residence: Leeds`, 住处：杭州; the bare value where its section says all."""
+    words = _words()
+    if denied and attribute in words["denied"]:
+        label = words["denied"][attribute][chinese]
+        return f"{label}：{value}" if chinese else f"{label}: {value}"
+    section = _by_attribute(attribute, "notes")
+    plain = attribute.rpartition(".")[2]
+    if plain in ("like", "likes", "dislike", "dislikes", STATEMENT) or plain in ("喜欢", "不喜欢", "讨厌"):
+        return value
+    if section == "allergies" and not denied:
+        return value
+    attribute, _, thing = attribute.partition(":")
+    label = words["labels"].get(attribute, attribute) if chinese else plain.partition(":")[0].replace("_", " ")
+    label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
+    if chinese:
+        return f"{label}：{'不是' if denied else ''}{value}"
+    return f"{label}: {'not ' if denied else ''}{value}"
+
+
+def relation_item(relation: RelationOf) -> ProfileItem:
+    """A relation as a statement."""
+    predicate = relation.predicate.replace("_", " ")
+    words = f"{relation.subject}{predicate}{relation.object}"
+    if not is_mostly_cjk(words):
+        words = f"{relation.subject} {predicate} {relation.object}"
+    return ProfileItem(
+        _by_attribute(relation.predicate, "relations"), words, "relation", (relation.paragraph,),
+        round(relation.confidence * 0.85, 3), relation.at, f"r{relation.id}", HANDED_IN, dated=False,
+    )  # fmt: skip
+
+
+def line_items(lines: Sequence[Line]) -> list[ProfileItem]:
+    """The most telling of what a person said lately, the newest first: what shares most words with the rest of it."""
+    bare = {line: {word for word in tokens(line.content) if not is_talk(word)} for line in lines}
+    counts = Counter(word for words in bare.values() for word in words)
+    asserted = [line for line, words in bare.items() if len(words) >= TELLING_WORDS and not is_question(line.content)]
+    best = sorted(
+        asserted, key=lambda line: (-sum(map(counts.__getitem__, bare[line])) / (8 + len(bare[line])), -line.id)
+    )
+    return [
+        ProfileItem("recent", text, "said", (line.id,), 0.4, line.at, weight=0.1)
+        for line in sorted(best[:TELLING], key=lambda line: -line.id)
+        if (text := shortened(line.content))
+    ]
+
+
+def shortened(text: str) -> str:
+    """In one line; of a long text as many clauses as have room."""
+    text = " ".join(text.split()).strip(_ENDS)
+    if len(text) < SHORTEST:
+        return ""
+    if len(text) <= LONGEST:
+        return text
+    ends = (max(text.rfind(mark, LONGEST // 3, LONGEST) for mark in marks) for marks in ("。！？.!?；;", "，,、", " "))
+    return text[: next((end for end in ends if end > 0), LONGEST)].rstrip(_ENDS) + "…"
