@@ -119,7 +119,7 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     return path
 
 
-ASK_NOBODY = {"episode": {"model_enabled": False}}
+ASK_NOBODY = {"episode": {"model_enabled": False}, "extraction": {"chinese_names": False}}
 """What derives in the background asks no chat model."""
 
 

@@ -27,7 +27,7 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spre
 Merged = Annotated[bool, typer.Option("--merged", help="All chats in one memory, asked without naming the chat.")]
 Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each part of search.")]
 Relations = Annotated[
-    bool, typer.Option("--relations", help="Ask again of a memory that reads no relations out of the texts.")
+    bool, typer.Option("--relations", help="Ask again of a memory that reads no names and relations out of the texts.")
 ]
 Only = Annotated[str, typer.Option("--conversations", help="Only these, separated by commas.")]
 ChatLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the chats.")]

@@ -24,9 +24,9 @@ from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
 from amemorix.store.copies import building
 from amemorix.store.migrations import migrations
-from amemorix.testing import HashEmbedder, memory_host, scratch_config
+from amemorix.testing import HashEmbedder, memory_host, scratch_config, stale_indexes
 from amemorix.version import commit, program
-from entrance import data_of, found, told
+from entrance import data_of, found, rows, told
 from pace import until
 
 RELEASED = {"0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07"}
@@ -305,11 +305,38 @@ async def test_a_memory_of_0_1_0_answers_as_it_did(tmp_path: Path) -> None:
     assert len({query for query, _, _ in asked}) > 190
 
     async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
+        await host.settle(60)
         for query, chat, expected in asked:
             answer = await found(host, query, limit=10, **({"chat_id": chat} if chat else {}))
             hits = [hit["id"] for hit in answer["hits"]]
+            # names are read otherwise: what follows the first hits since it shares one with them may stand elsewhere
+            same = hits[:3] == expected[:3] and len({*hits} - {*expected}) <= 2
             # where it said nothing it may now say something unlikely, or have taken a word for another
-            assert hits == expected or not expected or answer["corrected"] or not query.strip("哈"), query
+            assert same or not expected or answer["corrected"] or not query.strip("哈"), query
+
+
+async def test_relations_that_rules_read_go_and_those_that_were_told_stay(tmp_path: Path) -> None:
+    database(tmp_path).parent.mkdir(parents=True)
+    database(tmp_path).write_bytes(lzma.decompress((DATA / "memory_0_1_0.db.xz").read_bytes()))
+    told_one = "(select min(id) from relations where origin = 'rule' and deleted_at is null)"
+    change(database(tmp_path), f"update relations set origin = 'caller' where id = {told_one}")
+    ends = (
+        "select s.name, o.name from relations r join entities s on s.id = r.subject join entities o on o.id = r.object"
+    )
+    with closing(sqlite3.connect(database(tmp_path))) as db:
+        origins = dict(db.execute("select origin, count(*) from relations group by origin"))
+        assert origins == {"rule": 4, "caller": 1}
+        kept = db.execute(f"{ends} where r.origin = 'caller'").fetchall()
+
+    async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
+        await host.settle(60)
+        page = await host.invoke("memory_graph_admin", {"action": "get_graph", "limit": 500})
+        assert page["total_relations"] == origins["caller"]
+        assert rows(host, f"{ends} where r.origin = 'caller'") == kept
+        assert rows(host, "select count(*) from relations where origin = 'rule'") == [(0,)]
+        assert rows(host, "select count(*) from paragraphs where extracted = 0") == [(0,)]
+        assert {"左膝", "guy", "阿宁改"}.isdisjoint(node["name"] for node in page["nodes"])
+        assert await stale_indexes(host) == []
 
 
 @pytest.mark.parametrize(

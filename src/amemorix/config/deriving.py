@@ -49,11 +49,12 @@ class Episode(Section):
 
 
 class Extraction(Section):
-    """What is read out of texts in the background: entities, and relations between them."""
+    """What is read out of texts in the background: names, and by the chat model the relations between them."""
 
-    enabled: bool = live(True, "Read new paragraphs for entities and relations.")
-    rules: bool = live(True, "Read by rules: patterns and parts of speech, Chinese and English.")
-    model: bool = live(True, "Keep the relations, too, that the chat model reads in episodes, if there is one.")
+    enabled: bool = live(True, "Read new paragraphs for names and relations.")
+    rules: bool = live(True, "Read names: English ones by how they are written, Chinese ones by `chinese_names`.")
+    chinese_names: bool = live(True, "Read Chinese names with the local model `lac`, if it is installed.")
+    model: bool = live(True, "Keep the relations that the chat model reads in episodes, if there is one.")
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that are not read.")
     max_relations: int = live(8, "Most relations taken from one paragraph.", ge=0, le=100)
     max_entities: int = live(16, "Most entities taken from one paragraph.", ge=0, le=200)

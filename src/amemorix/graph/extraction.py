@@ -1,29 +1,31 @@
-"""The reading of paragraphs for entities and relations: the change log says what is new, rules say what it tells."""
+"""The reading of paragraphs for names, and by a chat model for relations: the change log says what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import islice
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..ingest.late_names import last_news, news_sought
+from ..language.names import MOST_CHARS, are_chinese, is_chinese_name, names, possible_names
 from ..language.normalise import normalise_name
-from ..language.passages import Extraction, Mention, Passage
-from ..language.relations.rules import extract, possible_names
+from ..language.passages import Mention
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.records import Entity, Relation
+from ..store.records import Entity
 from . import extraction_rows
 from .extraction_rows import Reading, ReadingMaterial
 
 __all__ = ["CURSOR", "ExtractionService"]
 
 CURSOR = "extracted_upto"
+NameReader = Callable[[str], Iterable[Mention]]
 STEP = 200
 """Paragraphs taken up at a time."""
 IDLE_SHARE = 1.0
@@ -62,15 +64,22 @@ class _Step:
 
 
 class ExtractionService(ChangeFollower):
-    """Reads each paragraph once, and again when a name in it becomes known."""
+    """Reads each paragraph once for names, and again when a name in it becomes known.
 
-    def __init__(self, store: MetadataStore, *, settings: Settings, clock: Clock, background: Executor) -> None:
+    `chinese` reads Chinese names: without it only those are met that the memory knows.
+    """
+
+    def __init__(
+        self, store: MetadataStore, *, settings: Settings, clock: Clock, background: Executor,
+        chinese: NameReader | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             store, background=background, what="the reading of paragraphs", pause=settings.poll_interval_seconds,
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled and settings.rules,
         )  # fmt: skip
         self._settings = settings
         self._clock = clock
+        self._chinese = chinese
 
     async def _advance(self) -> bool:
         work = await self._read_aside(self._by_rule)
@@ -103,7 +112,7 @@ class ExtractionService(ChangeFollower):
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
-        """What each paragraph tells; one that comes later knows what an earlier one has named."""
+        """The names in each paragraph; one that comes later knows what an earlier one has named. A poem names nobody."""
         persons: dict[int, dict[str, Mention]] = {}
         possible = {one.id: possible_names(one.content) for one in material}
         known = self._known(db, set().union(*possible.values()))
@@ -111,16 +120,32 @@ class ExtractionService(ChangeFollower):
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                names = db.run("extraction_persons", chat=one.chat)
-                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in names}
+                called = db.run("extraction_persons", chat=one.chat)
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in called}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
-            passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
-            reading = reading_of(one.id, extract(passage, one.knowledge), self._settings)
-            known |= {
-                entity.norm: Mention(entity.name, entity.kind) for entity in reading.named() if len(entity.norm) > 1
-            }
-            readings.append(reading)
+            met |= {norm: mention for norm, mention in persons[one.chat].items() if norm in possible[one.id]}
+            found = {} if one.knowledge == "quote" else self._named(one.content, met)
+            known |= {norm: mention for norm, mention in found.items() if len(norm) > 1}
+            entities = (Entity(mention.name, norm, mention.kind) for norm, mention in found.items())
+            readings.append(Reading(one.id, tuple(islice(entities, self._settings.max_entities)), ()))
         return readings
+
+    def _named(self, text: str, met: Mapping[str, Mention]) -> dict[str, Mention]:
+        """Normalised name -> what is met of what is known, and what is written or read as a name; of names within one
+        another the longest."""
+        read = {normalise_name(mention.name): mention for mention in names(text)}
+        if self._chinese is not None and are_chinese(text):
+            for mention in self._chinese(text[:MOST_CHARS]):
+                norm = normalise_name(mention.name)
+                # 轩轩乐疯了: where 轩轩 is known, he is meant.
+                if is_chinese_name(mention.name) and not any(norm.startswith(known) for known in met):
+                    read[norm] = mention
+        found = {**read, **met}
+        return {
+            norm: mention
+            for norm, mention in found.items()
+            if not any(norm != other and norm in other for other in found)
+        }
 
     def _known(self, db: Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)
@@ -137,20 +162,6 @@ class ExtractionService(ChangeFollower):
             return
         extraction_rows.keep(db, self._store.names, step.readings, "rule", self._clock.now(), known=step.known)
         change_log.put(db, CURSOR, str(step.after))
-
-
-def reading_of(paragraph: int, found: Extraction, settings: Settings) -> Reading:
-    """What was found in a paragraph, as it is stored: no more than the settings allow, the surest relations first."""
-
-    def entity(name: str, kind: str = "") -> Entity:
-        return Entity(name, normalise_name(name), kind)
-
-    surest = sorted(found.relations, key=lambda r: -r.confidence)[: settings.max_relations]
-    return Reading(
-        paragraph,
-        tuple(entity(mention.name, mention.kind) for mention in found.entities[: settings.max_entities]),
-        tuple(Relation(entity(r.subject), r.predicate, entity(r.object), r.confidence) for r in surest),
-    )
 
 
 def _all_after(db: Connection, after: int, limit: int) -> list[int]:

@@ -55,7 +55,7 @@ def changed(db: Connection, cursor: int, limit: int) -> tuple[int | None, list[i
 
 
 def material(db: Connection, ids: Iterable[int], named: Iterable[int]) -> list[ReadingMaterial]:
-    """Those of the paragraphs that live, by row; if `named`, also those that the rules have read."""
+    """Those of the paragraphs that live, by row; if `named`, also those that have been read."""
     values = {"ids": array(ids), "named": array(named)}
     return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
 
@@ -65,7 +65,7 @@ def keep(
 ) -> None:
     """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
 
-    `known` is the last piece of news about names that the rules knew of when they read.
+    `known` is the last piece of news about names that was known when they were read.
     """
     rows = db.run("extraction_live", ids=array(reading.paragraph for reading in readings))
     alive = {row[0] for row in rows}
@@ -75,11 +75,10 @@ def keep(
         entities = {e.norm: names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
         entity_rows.link(db, entities.values(), [reading.paragraph])
         standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
-        if origin == "model":  # rules say nothing rather than a wrong kind
-            for end in reading.named():
-                found = standing.get(entities[end.norm])
-                if found is not None and end.kind and not found.kind:
-                    entity_rows.set_kind(db, found.id, end.kind)
+        for end in reading.named() if origin == "model" else ():  # a name alone shows no kind
+            found = standing.get(entities[end.norm])
+            if found is not None and end.kind and not found.kind:
+                entity_rows.set_kind(db, found.id, end.kind)
         for relation in reading.relations:
             ends = entities[relation.subject.norm], entities[relation.object.norm]
             if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:

@@ -37,9 +37,7 @@ class EdgeItem(BaseModel, defer_build=True):
     relation_ids: list[str] = Field(default_factory=list)
     relation_count: int = 0
     evidence_count: int = 0
-    ended_at: float | None = Field(
-        default=None, description="When the last of them was over by later facts; null while one holds."
-    )
+    ended_at: float | None = Field(default=None, description="Always null: relations end by being deleted.")
 
 
 class GraphPage(ScopedResponse):
@@ -71,9 +69,7 @@ class RelationItem(BaseModel, defer_build=True):
     origin: str = Field(default="caller", description="`caller`, `rule`, `model`; `admin`: asserted by hand.")
     evidence_count: int = 0
     created_at: float = 0.0
-    ended_at: float | None = Field(
-        default=None, description="When it was over by the facts that its paragraphs tell; null while it holds."
-    )
+    ended_at: float | None = Field(default=None, description="Always null: a relation ends by being deleted.")
 
 
 class ParagraphItem(BaseModel, defer_build=True):

@@ -114,7 +114,7 @@ class GraphViewService:
         end = request.offset + len(ids)
         return responses.GraphPage(
             nodes=node_items(nodes, view.standing),
-            edges=_edge_items(edges, self._ends(db, [edge.id for edge in edges], sight)),
+            edges=_edge_items(edges),
             total_nodes=total,
             total_edges=view.standing.pairs,
             total_relations=view.standing.relations,
@@ -175,7 +175,7 @@ class GraphViewService:
         support = relation_rows.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
         return responses.EdgeAnswer(
-            edge=next(iter(_edge_items(records, self._ends(db, ids, sight))), None),
+            edge=next(iter(_edge_items(records)), None),
             relations=relations,
             paragraphs=self._paragraphs(db, newest),
             evidence_graph=_evidence_graph(db, relations, newest, sight, request.evidence_node_limit),
@@ -198,15 +198,8 @@ class GraphViewService:
         records = {record.id: record for record in graph_rows.edges(db, wanted, sight)}
         ends = {end for record in records.values() for end in (record.subject, record.object)}
         names = entity_names.shown(db, ends, sight.scopes)
-        over = self._ends(db, records, sight)
         told = (records[id_] for id_ in wanted if id_ in records)
-        return [
-            _relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
-        ]
-
-    def _ends(self, db: Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
-        """Relation -> when it was over, by what may be seen."""
-        return relation_rows.ended(db, ids, sight.scopes, sight.now)
+        return [_relation_item(one, names) for one in told if one.subject in names and one.object in names]
 
     def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[responses.ParagraphItem]:
         rows = paragraph_rows.full(db, ids)
@@ -294,8 +287,8 @@ def node_items(nodes: Sequence[NodeRecord], standing: Standing) -> list[response
     return items
 
 
-def _edge_items(records: Sequence[EdgeRecord], ends: Mapping[int, float]) -> list[responses.EdgeItem]:
-    """Relations gathered by the nodes they join, the weightiest edge first; `ends` says when those were over that are."""
+def _edge_items(records: Sequence[EdgeRecord]) -> list[responses.EdgeItem]:
+    """Relations gathered by the nodes they join, the weightiest edge first."""
     gathered: dict[tuple[int, int], list[EdgeRecord]] = {}
     for record in sorted(records, key=lambda r: (-r.confidence * r.weight * max(r.support, 1), -r.id)):
         gathered.setdefault((record.subject, record.object), []).append(record)
@@ -313,15 +306,12 @@ def _edge_items(records: Sequence[EdgeRecord], ends: Mapping[int, float]) -> lis
                 relation_ids=[f"r{row.id}" for row in rows],
                 relation_count=len(rows),
                 evidence_count=sum(row.support for row in rows),
-                ended_at=max(ends[row.id] for row in rows) if all(row.id in ends for row in rows) else None,
             )
         )
     return items
 
 
-def _relation_item(
-    record: EdgeRecord, names: Mapping[int, str], ended_at: float | None = None
-) -> responses.RelationItem:
+def _relation_item(record: EdgeRecord, names: Mapping[int, str]) -> responses.RelationItem:
     """A relation with the names of its ends."""
     subject, object_ = names.get(record.subject, ""), names.get(record.object, "")
     return responses.RelationItem(
@@ -337,5 +327,4 @@ def _relation_item(
         origin=record.origin,
         evidence_count=record.support,
         created_at=record.created_at,
-        ended_at=ended_at,
     )

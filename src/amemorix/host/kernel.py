@@ -37,7 +37,7 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
-from ..models.registry import made_by
+from ..models.registry import chinese_names, made_by
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
@@ -107,7 +107,10 @@ class SDKMemoryKernel:
 
         # what is derived from them
         self.late_names = NamingService(store, background=background)
-        self.extraction = ExtractionService(store, settings=config.extraction, clock=clock, background=background)
+        self.extraction = ExtractionService(
+            store, settings=config.extraction, clock=clock, background=background,
+            chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
+        )  # fmt: skip
         checker = MemUpdateChecker(
             config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
         )

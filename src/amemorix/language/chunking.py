@@ -10,7 +10,6 @@ from itertools import pairwise
 from ..lazy_regex import lazy_regex
 from .normalise import is_mostly_cjk
 from .passages import KnowledgeType
-from .relations.rules import DEFINITION
 
 __all__ = ["chunks", "detect", "split"]
 
@@ -38,6 +37,8 @@ LEAST_CHARS = 40
 VERSE_LINES, VERSE_CJK, VERSE_LATIN = 4, 16, 45
 """Lines that verse has at least, and their mean length at most."""
 READ_CHARS = 20_000
+_DEFINITION = lazy_regex(r"^\s*(?:[-*+•]\s+)?[^\s:：|，,。.!?！？][^:：|，。!?！？\n]{0,38}?\s*[:：]\s*\S[^\n]*?\s*$")
+"""A line `term: meaning`."""
 _SAID = lazy_regex(r"^\s*([^\s:：|*#-][^:：|]{0,20})[:：]\s*\S")
 _SPOKEN = lazy_regex(r"[“「][^”」\n]{2,200}[”」]|\"[^\"\n]{2,200}[,.!?]\"")
 _TOLD = lazy_regex(
@@ -79,7 +80,7 @@ def detect(text: str) -> KnowledgeType:
         return "narrative"  # a dialogue: lines begin with who speaks, and speakers speak again
     if _SCENE.search(text):
         return "narrative"
-    defined = sum(bool(DEFINITION.match(line)) for line in lines)
+    defined = sum(bool(_DEFINITION.match(line)) for line in lines)
     if len(lines) >= 2 and defined * 2 >= len(lines):
         return "factual"
     lengths, limit = [len(line.strip()) for line in lines], VERSE_CJK if is_mostly_cjk(text) else VERSE_LATIN
@@ -145,7 +146,7 @@ def _blocks(text: str) -> Iterator[str]:
 def _kind(line: str) -> str:
     if not line.strip():
         return "blank"
-    if _LISTED.match(line) or (DEFINITION.match(line) and not line.rstrip().endswith((":", "："))):
+    if _LISTED.match(line) or (_DEFINITION.match(line) and not line.rstrip().endswith((":", "："))):
         return "listed"
     return "heading" if _HEADING.match(line) else "prose"
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..lazy_regex import lazy_regex
+from .chinese_words import is_person, tagged_words
 from .normalise import is_mostly_cjk, tokens
-from .relations.chinese_phrases import is_person, tagged_words
 from .stopwords import CHINESE_TALK, is_talk
 from .times import is_question
 

@@ -7,14 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ..lazy_regex import lazy_regex
+from .chinese_words import HAN, is_known_word, tagged_words
 from .normalise import STOP_WORDS, normalise_name
-from .relations.chinese_phrases import HAN, is_known_word, tagged_words
 from .stopwords import CHINESE_TALK, is_talk
+from .word_lists import word_lists
 
 __all__ = [
     "COMMON_WORDS", "LETTER", "SHORTEST_NAME", "TITLE_BEFORE", "NamePattern", "is_part_of_word", "is_used_as_name",
     "is_word", "respelled", "untitled",
 ]  # fmt: skip
+
+_LISTS = word_lists("names")
 
 # As they stand
 
@@ -93,63 +96,9 @@ COMMON_WORDS = STOP_WORDS | {
 
 SHORTEST_NUMBER = 5
 """Digits of an id that is not taken for a number."""
-_NAMES = """
-amber angel autumn brook buck bud carol chance chase cherry christian cliff clay cook cricket crystal daisy dale dean dolly
-duke earl fern field finch forest fox frank ginger glen grant heath heather holly honey hunter iris ivy jade jasmine jet
-lance lane lily lotus major march mason melody mercy miles misty monday moon olive page patience pearl penny pepper pierce
-poppy prince queen ray reed river robin rock ruby rusty sage sandy sky skip star stone storm sunny tiger trip victor violet
-wade ward wolf woody king
-bean bear bee berry biscuit bunny butter cake candy caramel cat cheese cherry chicken chip chocolate cinnamon cloud coco coconut
-coffee cola cookie corn cream cupcake dog donut dragon duck eagle egg fish flower fog ghost goat gold grape honeycomb ice jam jelly
-kiwi kitten kitty koala lamb leaf lemon lime lion lollipop love mango maple marshmallow milk mint mocha monkey moonlight mouse
-muffin noodle nut ocean onion orange otter owl panda pancake panther peach peanut pear pickle pie pig pineapple pizza plum popcorn
-potato pudding puppy rabbit rain rainbow raven rice salt shadow shark silver skull snow snowball soda soup spider spirit spring
-squirrel strawberry sugar sun sunlight sunset sushi tea thunder toast toffee tofu tomato tree turtle vanilla waffle walnut water
-wave whale whiskey wind wine wizard
-china india paris london sydney chelsea georgia virginia carolina austin dallas jordan israel florence
-"""
-_WORDS = COMMON_WORDS | frozenset(_NAMES.split())
+_WORDS = COMMON_WORDS | _LISTS["words_as_names"]
 """Words, and places, that many people are named after, or call themselves."""
-_CHINESE_WORDS = frozenset(
-    [
-        "雪碧",
-        "立夏",
-        "小满",
-        "芝士",
-        "抹茶",
-        "拿铁",
-        "泡芙",
-        "麻薯",
-        "奥利奥",
-        "陈皮",
-        "陈醋",
-        "二哈",
-        "奶盖",
-        "波霸",
-        "生煎",
-        "可颂",
-        "热可可",
-        "冰美式",
-        "美式",
-        "辣条",
-        "螺蛳粉",
-        "凉茶",
-        "奶昔",
-        "桃子",
-        "草莓",
-        "仙贝",
-        "李子",
-        "王八",
-        "刘海",
-        "王国",
-        "王法",
-        "王道",
-        "赵钱",
-        "李树",
-        "吴语",
-        "曹操到",
-    ]
-)
+_CHINESE_WORDS = _LISTS["chinese_words_as_names"]
 """Words that the dictionary lacks, or takes for names."""
 _FAMILY = frozenset("李王刘陈赵吴郭邓冯曹蔡姚")
 """Family names that begin few words; of three characters, more do."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import cast
 
 from ..config.model import Chat, Embedding
 from ..errors import ChatUnavailable
+from ..language.passages import Mention
 from ..ports import ChatModel, Embedder
 from .api_key import key_of
 from .host.chat import ChatFunction, HostTalker
@@ -16,7 +17,16 @@ from .host.embedder import EmbedFunction
 from .host.environment import EmbedderContext
 from .structured_chat import StructuredChat
 
-__all__ = ["PROVIDERS", "GivenChat", "create_none", "made_by", "make_chat", "make_embedder", "provider_chosen"]
+__all__ = [
+    "PROVIDERS",
+    "GivenChat",
+    "chinese_names",
+    "create_none",
+    "made_by",
+    "make_chat",
+    "make_embedder",
+    "provider_chosen",
+]
 
 PROVIDERS: dict[str, str] = {
     "auto": "amemorix.models.local.embedder:create_if_installed",
@@ -62,6 +72,12 @@ def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
     if not fingerprint.startswith("local:"):
         return None
     return import_module("amemorix.models.local.embedder").made_by(fingerprint, environ)
+
+
+def chinese_names(environ: Mapping[str, str]) -> Callable[[str], Iterable[Mention]] | None:
+    """What reads the Chinese names in a text, None if its model is not installed or cannot be run."""
+    reader = import_module("amemorix.models.local.lac").create_if_installed(environ)
+    return None if reader is None else reader.names
 
 
 def create_none(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:  # noqa: ARG001

@@ -15,7 +15,6 @@ from ..sorted_arrays import filled
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
@@ -92,16 +91,13 @@ def hits_in_time(db: Connection, ids: Sequence[int], plan: SearchPlan) -> list[H
 
 def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Reasons, plan: SearchPlan) -> list[Hit]:
     """The rows in the order of the reasons."""
-    ids, query, then = list(reasons), plan.query, plan.now if plan.as_of is None else plan.as_of
+    ids, query = list(reasons), plan.query
     persons = paragraph_rows.persons(db, ids)
     entities = paragraph_rows.entity_norms(db, ids) if query.text else {}
     relations = paragraph_rows.relations(db, entities)
     said = [one for found in relations.values() for one in found.values()]
     ends = {entity for subject, _, object_ in said for entity in (subject, object_)}
     names = entity_names.shown(db, ends | {e for found in entities.values() for e, _ in found}, plan.scopes)
-    of_hits = {relation for found in relations.values() for relation in found}
-    ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
-    over = {relation: at for relation, at in ended.items() if at <= then}
     touched = retention_rows.of(db, "paragraph", ids)
     hits: list[Hit] = []
     for id_, (score, explain) in reasons.items():
@@ -113,8 +109,6 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
         if query.text:
             if found := relations.get(id_):
                 explain["relations"] = _sentences(found.values(), names)
-                past = {said: over[key] for key in found if key in over for said in _sentences([found[key]], names)}
-                explain |= {"ended_relations": past} if past else {}
             asked = normalise_name(query.text)
             matched = [names[e] for e, norm in entities.get(id_, ()) if norm in asked and e in names]
             explain["matched_entities"] = list(dict.fromkeys(matched))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,7 +14,6 @@ from ..indexes.graph.store import GraphStore
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name
-from ..lazy_regex import lazy_regex
 from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
@@ -23,7 +21,7 @@ from ..store.rows.documents import NameRepository
 from .query import SearchPlan
 
 __all__ = [
-    "HUB", "RELATIONS", "DenseScores", "Floats", "Ids", "dense_lane", "ended", "graph_lane", "no_vectors", "person_lane",
+    "HUB", "RELATIONS", "DenseScores", "Floats", "Ids", "dense_lane", "graph_lane", "no_vectors", "person_lane",
     "relation_lane", "sparse_lane", "time_lane",
 ]  # fmt: skip
 
@@ -54,14 +52,8 @@ HUB = 2_000
 COMMON = 3.0
 """Further links with which an entity tells half as much as with one."""
 RULED = 0.0
-"""What a link counts for that words show as well, or that only rules know of: there the words are the better judge."""
+"""What a link counts for that words show as well, or that no relation bears out: there the words are the better judge."""
 _PRONOUNS = frozenset(["我们", "你们", "他们", "她们", "它们", "咱们", "自己", "大家", "别人", "人家"])
-_PAST = lazy_regex(
-    r"以前|之前|曾经?|从前|过去|原来|当年|当时|什么时候|何时|那时"
-    r"|\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|once|ago|last|past|did|was|were|had|when|ever)\b",
-    re.I,
-)
-"""What asks of the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +180,7 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     """Paragraph -> score in 0..1, by personalised PageRank from the query's entities.
 
     An entity tells the less the more paragraphs are linked to it, and the best paragraph scores what its surest entity
-    tells. What the words show already, and what is known by rules alone, counts little.
+    tells. What the words show already, and a link that no relation bears out, counts little.
     """
     found = names.entities(db, set(_possible_names(plan.query.text)))
     seeds = paragraph_rows.rarely_linked(db, dict.fromkeys(row[0] for row in found), HUB)
@@ -196,11 +188,11 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
         return {}
     persons = {normalise_name(name) for name in plan.query.names}
     named = {row[0] for row in found if row[1] in persons}
-    neighbours, told, over = _around(db, seeds, named, plan) if paragraph_rows.any_told(db) else ({}, set[int](), False)
+    neighbours = _around(db, seeds, plan)
     start = dict.fromkeys(seeds, 1.0 / len(seeds))
-    if not told:  # nothing that a step would lead to counts
+    if not neighbours:
         weight = start
-    elif over or plan.scopes is not None:
+    elif plan.scopes is not None:
         weight = _walk(start, neighbours)
     else:
         nodes, ranks = graph.pagerank(start, limit=SPREAD)
@@ -212,7 +204,7 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     surest = 0.0
     for entity, paragraph, worded in evidence:
         seed = entity in start
-        trusted = not (worded and seed) and (entity in told or (seed and entity not in named))
+        trusted = not (worded and seed) and (entity in neighbours or (seed and entity not in named))
         sure = (1.0 if trusted else RULED) / (1 + (links[entity] - 1) / COMMON)
         surest = max(surest, sure)
         total[paragraph] = total.get(paragraph, 0.0) + weight.get(entity, 0.0) * sure
@@ -220,31 +212,13 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     return {paragraph: surest * score / top for paragraph, score in total.items()} if top > 0 else {}
 
 
-def _around(
-    db: Connection, seeds: Sequence[int], persons: set[int], plan: SearchPlan
-) -> tuple[dict[int, dict[int, float]], set[int], bool]:
-    """(the nodes beside the seeds and beside those, each with the summed weights of the relations between; entities
-    that somebody has told a relation of; whether any relation is over).
-
-    Only relations count that rest on what may be seen; from a person whom the query names only those that were told,
-    because everything that a person ever said of himself would follow. A question of the present is not led over
-    relations that are over.
-    """
+def _around(db: Connection, seeds: Sequence[int], plan: SearchPlan) -> dict[int, dict[int, float]]:
+    """The nodes beside the seeds and beside those, each with the summed weights of the relations between that rest on
+    what may be seen."""
     neighbours: dict[int, dict[int, float]] = {}
-    told: set[int] = set()
-    left_out = False
     edge, walked = set(seeds), set[int]()
     for _ in range(HOPS):
-        found = paragraph_rows.relations_of(db, edge, plan.scopes, plan.now, RELATIONS)
-        over = ended(db, (row[0] for row in found), plan)
-        left_out = left_out or bool(over)
-        for relation, one, other, weight, origin in found:
-            if relation in over:
-                continue
-            if origin != "rule":
-                told |= {one, other}
-            elif one in persons or other in persons:
-                continue
+        for relation, one, other, weight in paragraph_rows.relations_of(db, edge, plan.scopes, plan.now, RELATIONS):
             for here, there in () if relation in walked else ((one, other), (other, one)):
                 beside = neighbours.setdefault(here, {})
                 beside[there] = beside.get(there, 0.0) + weight
@@ -252,13 +226,7 @@ def _around(
         edge = set(neighbours) - edge
         if not edge or len(neighbours) > SPREAD:
             break
-    return neighbours, told, left_out
-
-
-def ended(db: Connection, relations: Iterable[int], plan: SearchPlan) -> Collection[int]:
-    """Those of the relations that tell nothing of the time that is asked for; of the past all may tell."""
-    past = plan.as_of is not None or plan.window is not None or _PAST.search(plan.query.text)
-    return () if past else relation_rows.ended(db, relations, plan.scopes, plan.now).keys()
+    return neighbours
 
 
 def _walk(start: dict[int, float], neighbours: dict[int, dict[int, float]]) -> dict[int, float]:

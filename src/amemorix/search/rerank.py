@@ -17,7 +17,7 @@ from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from .fusion import Fused, weighted
-from .lanes import HUB, RELATIONS, Floats, Ids, ended
+from .lanes import HUB, RELATIONS, Floats, Ids
 from .query import SearchPlan
 
 __all__ = ["best_matches", "linked", "rerank", "token_vectors"]
@@ -187,8 +187,7 @@ def linked(db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
     met = {entity: met[entity] for entity in paragraph_rows.rarely_linked(db, met, HUB)}
     further: dict[int, float] = {}
     related = paragraph_rows.relations_of(db, met, plan.scopes, plan.now, RELATIONS)
-    over = ended(db, (row[0] for row in related), plan)
-    for _, one, other, _, _ in (row for row in related if row[0] not in over):
+    for _, one, other, _ in related:
         for known, new in ((one, other), (other, one)):
             if known in met and new not in met:
                 further[new] = max(further.get(new, 0.0), BEYOND * met[known])

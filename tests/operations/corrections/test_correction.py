@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from amemorix import AMemorixHostService
 from amemorix.corrections.language.claim import Correction
 from amemorix.corrections.language.rules import read_correction
 from amemorix.corrections.language.text import corrected
-
-from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, ScriptedChat
 from conftest import Open
 from entrance import contents, found, refused, said, told

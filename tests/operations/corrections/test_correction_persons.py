@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amemorix.corrections.language.rules import read_correction
 
 from amemorix import AMemorixHostService
+from amemorix.corrections.language.rules import read_correction
 from entrance import refused
 from test_correction import previewed
 from test_correction_targets import executed, facts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amemorix.corrections.language.rules import plainly, read_correction, read_denial
 
 from amemorix import AMemorixHostService
+from amemorix.corrections.language.rules import plainly, read_correction, read_denial
 from amemorix.testing import FrozenClock
 from conftest import Open
 from entrance import Turn, contents, found, said, told

@@ -1,4 +1,4 @@
-"""What follows from news: profiles, and the graph, go with the facts."""
+"""What follows from news: profiles go with the facts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, ScriptedChat
+from amemorix.testing import FrozenClock
 from conftest import Open
-from entrance import found
 
 START = 1_680_000_000.0
 DAY = 86_400.0
@@ -37,10 +36,6 @@ class Talk:
         answer = await self.host.invoke("get_person_profile", {"person_id": f"id-{person}"})
         assert answer["success"], answer
         return answer["summary"]
-
-    async def relations(self, node: str, **args: Any) -> dict[tuple[str, str], float | None]:
-        answer = await self._asked("memory_graph_admin", "node_detail", node=node, **args)
-        return {(r["predicate"], r["object"]): r["ended_at"] for r in answer["relations"]}
 
     async def _asked(self, component: str, action: str, **args: Any) -> dict[str, Any]:
         answer = await self.host.invoke(component, {"action": action, **args})
@@ -135,116 +130,3 @@ async def test_every_change_that_talk_makes_can_be_taken_back(talk: Talk) -> Non
     assert {f["value"]: f["status"] for f in await talk.facts(person_id="id-林澈")} == {
         "上海": "superseded", "北京": "active", "广州": "retracted",
     }  # fmt: skip
-
-
-FOLLOWED = [
-    ("我在字节跳动上班", "我入职腾讯了", ("工作于", "字节跳动"), ("加入", "腾讯")),
-    ("我在腾讯上班", "我从腾讯离职了", ("工作于", "腾讯"), None),
-    ("我住在杭州", "我搬家了，现在在苏州", ("住在", "杭州"), None),
-    ("我住在杭州", "我搬到苏州了", ("住在", "杭州"), ("搬到", "苏州")),
-    ("我不吃香菜", "我现在能吃香菜了", ("讨厌", "香菜"), None),
-    ("我喜欢咖啡", "我不喜欢咖啡了", ("喜欢", "咖啡"), None),
-    ("I work at Figma", "I quit my job at Figma", ("works at", "Figma"), None),
-    ("I live in Lisbon", "I moved to Stockholm on Sunday", ("lives in", "Lisbon"), ("moved to", "Stockholm")),
-    ("I'm married to Raj", "I broke up with Raj", ("married to", "Raj"), None),
-    ("I'm engaged to Raj", "I broke up with Raj", ("engaged to", "Raj"), None),
-    ("I love coffee", "I don't like coffee any more", ("likes", "coffee"), None),
-]
-
-
-@pytest.mark.parametrize(("before", "news", "over", "now"), FOLLOWED)
-async def test_the_graph_follows_the_facts(
-    talk: Talk, before: str, news: str, over: tuple[str, str], now: tuple[str, str] | None
-) -> None:
-    await talk.say("Ada", before)
-    assert (await talk.relations("Ada"))[over] is None
-    await talk.say("Ada", news)
-    at = await talk.relations("Ada")
-    assert START - 30 * DAY < (at[over] or 0) <= talk.clock.now()
-    if now is not None:
-        assert at[now] is None
-
-
-async def test_a_relation_that_is_over_is_marked_wherever_it_is_told(talk: Talk) -> None:
-    await talk.say("Ada", "I work at Figma")
-    await talk.say("Ada", "I live in Oslo")
-    await talk.say("Ada", "I quit my job at Figma")
-    ended = (await talk.relations("Ada"))[("works at", "Figma")]
-    assert ended == START + 2 * DAY
-    edge = await talk._asked("memory_graph_admin", "edge_detail", source="Ada", target="Figma")
-    assert edge["edge"]["ended_at"] == edge["relations"][0]["ended_at"] == ended
-    page = await talk._asked("memory_graph_admin", "get_graph")
-    assert {edge["label"]: edge["ended_at"] for edge in page["edges"]} == {"works at": ended, "lives in": None}
-    hits = (await found(talk.host, "Figma", chat_id="c"))["hits"]
-    told = next(h["explain"] for h in hits if h["content"] == "I work at Figma")
-    assert "Ada works at Figma" in told["relations"]
-    assert told["ended_relations"] == {"Ada works at Figma": ended}
-    hits = (await found(talk.host, "Figma", chat_id="c", as_of=START + DAY / 2))["hits"]
-    assert all("ended_relations" not in h["explain"] for h in hits)
-
-
-async def test_an_end_is_taken_back_with_what_told_it(talk: Talk) -> None:
-    await talk.say("Ada", "I work at Figma")
-    await talk.say("Ada", "I quit my job at Figma")
-    assert (await talk.relations("Ada"))[("works at", "Figma")] is not None
-    hit = next(h for h in (await found(talk.host, "quit Figma", chat_id="c"))["hits"] if "quit" in h["content"])
-    gone = await talk._asked("memory_delete_admin", "execute", mode="paragraph", selector=hit["id"])
-    await talk.host.settle(120)
-    assert (await talk.relations("Ada"))[("works at", "Figma")] is None
-    await talk._asked("memory_delete_admin", "restore", operation_id=gone["operation_id"])
-    await talk.host.settle(120)
-    assert (await talk.relations("Ada"))[("works at", "Figma")] is not None
-
-
-async def test_an_end_told_in_another_chat_is_not_seen(talk: Talk) -> None:
-    await talk.say("Ada", "I work at Figma", chat="one")
-    await talk.say("Ada", "I work at Figma", chat="two")
-    await talk.say("Ada", "I quit my job at Figma", chat="two")
-    over = ("works at", "Figma")
-    assert (await talk.relations("Ada", chat_id="one"))[over] is None
-    assert (await talk.relations("Ada", chat_id="two"))[over] is not None
-    assert (await talk.relations("Ada"))[over] is None
-
-
-async def test_what_is_said_again_holds_again(talk: Talk) -> None:
-    for text in ("I live in Oslo", "I moved to Rome", "I moved back to Oslo"):
-        await talk.say("Ada", text)
-    at = await talk.relations("Ada")
-    assert at[("moved to", "Oslo")] is None
-    assert at[("moved to", "Rome")] is not None
-
-
-async def test_only_the_relations_of_whom_the_fact_is_about_end(talk: Talk) -> None:
-    await talk.say("Bo", "hello")
-    await talk.say("Ada", "Bo works at Figma")
-    await talk.say("Ada", "I work at Figma")
-    await talk.say("Ada", "I quit my job at Figma")
-    assert (await talk.relations("Bo"))[("works at", "Figma")] is None
-    assert (await talk.relations("Ada"))[("works at", "Figma")] is not None
-
-
-async def test_what_is_to_come_is_not_told_as_done(talk: Talk) -> None:
-    await talk.say("Ada", "I'm moving to Rome in June")
-    await talk.say("Ada", "I'm engaged to Liz")
-    answer = await talk.host.invoke("memory_graph_admin", {"action": "get_graph"})
-    assert {p for edge in answer["edges"] for p in edge["predicates"]} == {"engaged to"}
-
-
-async def test_a_question_of_the_present_is_not_led_over_what_is_over(opened: Open) -> None:
-    def reads(task: str, user: str) -> dict[str, Any]:
-        works = {"subject": "Ada", "predicate": "works_at", "object": "Figma", "evidence": [1]}
-        return {"relations": [works] if "Ada: I work at Figma" in user else []}
-
-    clock = FrozenClock(START)
-    talk = Talk(await opened(clock=clock, chat=ScriptedChat(reads), episode={"model_quiet_minutes": 0}), clock)
-    await talk.say("Ada", "I work at Figma")
-    await talk.say("Bo", "the canteen of Figma serves noodles")
-
-    async def led(query: str) -> bool:
-        hits = (await found(talk.host, query, chat_id="c", limit=10))["hits"]
-        return any("graph" in h["explain"]["lanes"] for h in hits if "noodles" in h["content"])
-
-    assert await led("what does Ada eat")
-    await talk.say("Ada", "I quit my job at Figma")
-    assert not await led("what does Ada eat")
-    assert await led("what did Ada eat before")

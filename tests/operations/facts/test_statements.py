@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ async def held_in(host: AMemorixHostService, lines: list[str]) -> set[str]:
 @pytest.mark.parametrize("model", [False, pytest.param(True, marks=pytest.mark.local_model)])
 async def test_what_is_worth_it_is_kept(tmp_path: Path, chinese: bool, model: bool) -> None:
     lines = [(want == "1", trap, text) for want, trap, text in LINES if is_mostly_cjk(text) is chinese]
-    async with memory_host(tmp_path, {"embedding.provider": "local" if model else "none"}) as host:
+    async with memory_host(tmp_path, embedding={"provider": "local" if model else "none"}) as host:
         held = await held_in(host, [text for *_, text in lines])
 
     right = [text for want, _, text in lines if want and text in held]
@@ -65,7 +64,7 @@ async def statements(opened: Open, *turns: tuple[str, str], **args: Any) -> list
     host = await opened(clock=FrozenClock(START + len(turns) * 60))
     for at, (speaker, text) in enumerate(turns):
         await said(host, "c", (speaker, text, START + 60 * at))
-    return [(item["person_name"], item["attribute"], item["value"]) for item in await listed(host, **args)]
+    return [(item["person"], item["attribute"], item["value"]) for item in await listed(host, **args)]
 
 
 async def test_relative_times_become_dates(opened: Open) -> None:
@@ -116,7 +115,7 @@ async def test_of_a_name_that_the_chat_knows_it_is_hearsay_and_of_others_nobodys
         host, "c", ("Mark", "hi all", START), ("Ann", "Mark lives in Oslo", START), ("Ann", "Petra lives in Rome", START),
         ("Ann", "Mark, I live in Bergen", START),
     )  # fmt: skip
-    kept = {(item["person_name"], item["attribute"], item["value"], item["authority"]) for item in await listed(host)}
+    kept = {(item["person"], item["attribute"], item["value"], item["authority"]) for item in await listed(host)}
     assert kept == {("Mark", "residence", "Oslo", "rule"), ("Ann", "residence", "Bergen", "direct_user")}
 
 
@@ -171,14 +170,9 @@ async def test_a_fact_that_is_handed_over_is_kept(opened: Open, text: str, expec
 async def test_it_is_the_same_whether_the_vector_comes_first_or_the_reading(tmp_path: Path, text: str) -> None:
     found: list[list[tuple[str, str]]] = []
     for number, first in enumerate(("vectors", "facts")):
-        async with memory_host(tmp_path / str(number), {"embedding.provider": "local"}) as host:
+        async with memory_host(tmp_path / str(number), embedding={"provider": "local"}) as host:
             await said(host, "c", ("Ann", text, START))
             if first == "facts":
-                await host.invoke("memory_fact_admin", {"action": "rebuild"})
+                await host.invoke("memory_fact_admin", {"action": "process_pending"})
             found.append([(item["attribute"], item["value"]) for item in await listed(host)])
     assert found[0] == found[1] and found[0]
-
-
-def attributes_of(rows: list[Any]) -> Iterator[Any]:
-    gone = ("age", "favourite", "like", "language", "plan")
-    return (row for row in rows if row[1][0].split(":")[0] not in gone)

@@ -9,11 +9,12 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import StorageFailure
-from amemorix.testing import memory_host, pause_background
+from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
 from conftest import Open
 from entrance import change, contents, cut_change_log, hits, refused, rows, said, told
 
 Rows = set[tuple[str, str, str, str]]
+Links = set[tuple[str, str]]
 
 
 async def relations(host: AMemorixHostService, *, settle: bool = True) -> Rows:
@@ -48,22 +49,30 @@ async def content_of_tables(host: AMemorixHostService) -> list[Any]:
 
 
 TALK = [
-    ("林澈", "我住在杭州"), ("苏晚", "我的猫叫馒头"), ("林澈", "馒头真可爱"), ("苏晚", "我在出版社工作"),
-    ("Ada", "I live in Berlin."), ("Grace", "We got a dog named Coco."), ("Ada", "Coco is so sweet!"),
+    ("林澈", "林澈喜欢《边城》"), ("苏晚", "边城我也看过"), ("Ada", "I moved to Berlin with Grace Hopper."),
+    ("Grace", "Berlin is lovely"), ("Grace", "We got a dog and named him Coco."), ("Ada", "Coco is so sweet!"),
 ]  # fmt: skip
-TOLD: Rows = {
-    ("林澈", "住在", "杭州", "rule"), ("苏晚", "猫", "馒头", "rule"), ("苏晚", "工作于", "出版社", "rule"),
-    ("Ada", "lives in", "Berlin", "rule"), ("Coco", "is", "dog", "rule"), ("Grace", "has", "Coco", "rule"),
+NAMED: Links = {
+    ("林澈", "林澈喜欢《边城》"), ("边城", "林澈喜欢《边城》"), ("边城", "边城我也看过"),
+    ("Berlin", "I moved to Berlin with Grace Hopper."), ("Grace Hopper", "I moved to Berlin with Grace Hopper."),
+    ("Berlin", "Berlin is lovely"), ("Coco", "We got a dog and named him Coco."), ("Coco", "Coco is so sweet!"),
 }  # fmt: skip
 
 
-async def test_messages_become_entities_and_relations(host: AMemorixHostService) -> None:
-    await said(host, "c", *TALK)
-    assert await relations(host) == TOLD
+async def named(host: AMemorixHostService) -> Links:
+    """(entity, paragraph) of all links, when everything has been read."""
+    await host.settle(120)
+    sql = (
+        "select e.name, p.content from paragraph_entities l join entities e on e.id = l.entity "
+        "join paragraphs p on p.id = l.paragraph"
+    )
+    return {(name, content) for name, content in await query(host, sql)}
 
-    sql = "select p.content from paragraph_entities l join entities e on e.id = l.entity join paragraphs p on p.id = l.paragraph where e.name = "
-    assert {row[0] for row in await query(host, sql + "'馒头'")} == {"我的猫叫馒头", "馒头真可爱"}
-    assert {row[0] for row in await query(host, sql + "'Coco'")} == {"We got a dog named Coco.", "Coco is so sweet!"}
+
+async def test_messages_are_read_for_names_and_for_no_relations(host: AMemorixHostService) -> None:
+    await said(host, "c", *TALK, ("林澈", "我住在杭州"), ("Ada", "I live in Oslo."))
+    assert await named(host) == NAMED | {("Oslo", "I live in Oslo.")}
+    assert await relations(host) == set()
 
 
 async def test_reading_in_steps_is_the_same_as_reading_at_once(
@@ -89,23 +98,21 @@ async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(
         await said(host, "c", *TALK)
         with pytest.raises(StorageFailure, match="the power went"):
             await host.settle(120)
-        assert await query(host, "select id from relations") == []
         assert await query(host, "select * from paragraph_entities") == []
         change(host, "drop trigger power")
 
     async with memory_host(tmp_path) as host:
-        assert await relations(host) == TOLD
-        assert await query(host, "select count(*) from relation_evidence") == [(6,)]
+        assert await named(host) == NAMED
 
 
 async def test_reading_again_changes_nothing(host: AMemorixHostService) -> None:
     await said(host, "c", *TALK)
     before = await content_of_tables(host)
-    last = (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0]
+    last = (await query(host, "select max(seq) from changes where kind = 'entity'"))[0][0]
 
     change(host, "update meta set value = '0' where key = 'extracted_upto'")
     assert await content_of_tables(host) == before
-    assert (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0] == last
+    assert (await query(host, "select max(seq) from changes where kind = 'entity'"))[0][0] == last
 
 
 async def test_a_log_that_was_cut_is_made_good_from_the_rows(
@@ -114,7 +121,7 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     monkeypatch.setattr("amemorix.graph.extraction.STEP", 2)
     await said(host, "c", *TALK)
     before = await content_of_tables(host)
-    for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):
+    for table in ("paragraph_entities", "entities"):
         change(host, f"delete from {table}")
     change(host, "update paragraphs set extracted = 0")
     await host.settle(120)
@@ -133,29 +140,13 @@ async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostSe
     assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
 
 
-async def test_a_revision_takes_its_relations_along(host: AMemorixHostService) -> None:
-    await told(host, "苏晚住在成都", external_id="home", chat_id="c", person_ids=["苏晚"])
-    assert {r[:3] for r in await relations(host)} == {("苏晚", "住在", "成都")}
-
-    await told(host, "苏晚住在上海", external_id="home", chat_id="c", person_ids=["苏晚"])
-    assert {r[:3] for r in await relations(host)} == {("苏晚", "住在", "上海")}
-
-
-async def test_what_a_second_text_supports_outlives_the_first(host: AMemorixHostService) -> None:
-    await told(host, "Grace lives in Oslo.", external_id="one", chat_id="c")
-    await told(host, "As we know, Grace lives in Oslo.", external_id="two", chat_id="c")
-    await told(host, "Nothing to see.", external_id="one", chat_id="c")
-    assert {r[:3] for r in await relations(host)} == {("Grace", "lives in", "Oslo")}
-
-
 async def test_a_deleted_paragraph_is_not_read(tmp_path: Path) -> None:
     async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
         await host.settle(120)
         await told(host, "Grace lives in Oslo.", source="diary", chat_id="c")
         result = await host.invoke("memory_source_admin", {"action": "delete", "source": "diary"})
         assert result["success"], result
-        assert await relations(host) == set()
-        assert await query(host, "select * from paragraph_entities") == []
+        assert await named(host) == set()
 
 
 async def test_a_callers_relation_stays_the_callers(host: AMemorixHostService) -> None:
@@ -164,44 +155,32 @@ async def test_a_callers_relation_stays_the_callers(host: AMemorixHostService) -
     assert await relations(host) == {("Grace", "lives in", "Oslo", "caller")}
     assert await query(host, "select confidence from relations") == [(0.4,)]
 
-    await told(host, "Tom Baker lives in Rome.", chat_id="c")
-    await host.settle(120)
-    await told(host, "Yes.", chat_id="c", relations=[{**given, "subject": "Tom Baker", "object": "Rome"}])
-    assert ("Tom Baker", "lives in", "Rome", "caller") in await relations(host)
-
 
 async def test_nothing_is_read_where_it_is_switched_off(opened: Open, tmp_path: Path) -> None:
     for name, settings in (("off", {"enabled": False}), ("rules", {"rules": False})):
         host = await opened(tmp_path / name, extraction=settings)
         await said(host, "c", *TALK)
-        assert await relations(host) == set()
+        assert await named(host) == set()
         assert await query(host, "select * from entities") == []
 
     host = await opened(tmp_path / "types", extraction={"disabled_source_types": ["diary"]})
     await told(host, "Grace lives in Oslo.", source_type="diary", chat_id="c")
     await told(host, "Grace lives in Rome.", source_type="note", chat_id="c")
-    assert {r[2] for r in await relations(host)} == {"Rome"}
+    assert await named(host) == {("Rome", "Grace lives in Rome.")}
 
 
 async def test_switched_on_later_it_reads_what_was_missed(tmp_path: Path) -> None:
     async with memory_host(tmp_path, extraction={"enabled": False}) as host:
         await said(host, "c", *TALK)
-        assert await relations(host) == set()
+        assert await named(host) == set()
         await host.update_config({"extraction.enabled": True})
-        assert await relations(host) == TOLD
+        assert await named(host) == NAMED
 
 
 async def test_no_more_is_taken_than_the_settings_allow(opened: Open) -> None:
-    host = await opened(extraction={"max_relations": 1, "max_entities": 2})
-    await said(host, "c", ("Ada", "I live in Oslo. I work at Acme. I love jazz. We met Rob, Nora and Tim in Lisbon."))
-    assert len(await relations(host)) == 1
-    assert len(await query(host, "select * from paragraph_entities")) <= 4
-
-
-async def test_a_name_of_another_chat_makes_nobody_here(host: AMemorixHostService) -> None:
-    await said(host, "c", ("Zed", "hello there"))
-    await said(host, "d", ("Ada", "I told zed lives in Oslo."))
-    assert await relations(host) == set()
+    host = await opened(extraction={"max_entities": 2})
+    await said(host, "c", ("Ada", "We met Rob, Nora and Tim in Lisbon."))
+    assert len(await named(host)) == 2
 
 
 async def test_what_was_read_in_one_chat_is_not_shown_in_another(host: AMemorixHostService) -> None:
@@ -230,6 +209,15 @@ async def test_the_kind_of_a_text_is_told_by_its_form_or_by_the_caller(host: AMe
 async def test_a_kind_that_does_not_exist_is_refused(host: AMemorixHostService) -> None:
     args = {"external_id": "x", "source_type": "note", "text": "x", "knowledge_type": "poem"}
     await refused(host, "ingest_text", args, "knowledge_type")
+
+
+async def test_the_chat_models_relations_have_vectors(opened: Open) -> None:
+    runs = {"subject": "马师傅", "predicate": "经营", "object": "麦香坊", "evidence": [1]}
+    chat = ScriptedChat({"episodes": {"relations": [runs]}})
+    host = await opened(embed=HashEmbedder(), chat=chat, episode={"model_quiet_minutes": 0})
+    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"))
+    assert await relations(host) == {("马师傅", "经营", "麦香坊", "model")}
+    assert await query(host, "select count(*) from relation_embeddings") == [(1,)]
 
 
 @pytest.mark.parametrize(("text", "speaker"), [("quill likes tea", "quill"), ("暮暮住在上海", "暮暮")])

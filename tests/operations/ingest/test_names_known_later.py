@@ -72,7 +72,7 @@ async def test_a_name_that_a_second_person_has_means_nobody(host: AMemorixHostSe
 
 @pytest.mark.parametrize(
     ("early", "late"),
-    [("馒头真可爱", "我的猫叫馒头"), ("Everybody loves Coco Bean so much!", "We got a dog named Coco Bean.")],
+    [("馒头真可爱", "我在写《馒头》"), ("Everybody loves Coco Bean so much!", "We got a dog named Coco Bean.")],
 )
 async def test_an_entity_is_found_in_the_lines_before_it(host: AMemorixHostService, early: str, late: str) -> None:
     sql = "select e.norm, l.paragraph from paragraph_entities l join entities e on e.id = l.entity order by 1, 2"
@@ -86,7 +86,7 @@ async def test_an_entity_is_found_in_the_lines_before_it(host: AMemorixHostServi
 
 @pytest.mark.parametrize(
     ("naming", "other"),
-    [("We got a dog named Coco Bean.", "coco beans are cheap"), ("我的猫叫馒头", "今天买了馒头店的票")],
+    [("We got a dog named Coco Bean.", "coco beans are cheap"), ("我在写《馒头》", "今天买了馒头店的票")],
 )
 async def test_a_line_that_was_read_when_the_name_was_known_is_not_read_again(
     host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch, naming: str, other: str

@@ -132,39 +132,6 @@ async def test_at_most_twenty_relations_and_a_hundred_paragraphs(dense_host: AMe
     assert set(many) == {f"Note {n}." for n in range(20, 120)}, "the newest of the nearest relation"
 
 
-@pytest.mark.parametrize(
-    ("said", "asked", "told_too"),
-    [("林澈住在杭州", "住在", triple("林澈", "住在", "杭州")),
-     ("Ada lives in Berlin.", "who lives there", triple("Ada", "lives in", "Berlin"))],
-)  # fmt: skip
-async def test_what_rules_have_read_gets_a_vector_only_when_it_is_told(
-    dense_host: AMemorixHostService, said: str, asked: str, told_too: dict[str, str]
-) -> None:
-    await told(dense_host, said)
-    await dense_host.settle(120)
-    assert rows(dense_host, "select origin from relations") == [("rule",)]
-    assert rows(dense_host, "select * from relation_embeddings") == []
-    assert await scores(dense_host, asked) == {}
-
-    await told(dense_host, VAGUE, relations=[told_too])
-    await dense_host.settle(120)
-    assert rows(dense_host, "select origin from relations") == [("caller",)]
-    assert set(await scores(dense_host, asked)) == {said, VAGUE}
-
-
-async def test_a_told_relation_that_only_a_rule_reads_again_is_out_of_the_lane(dense_host: AMemorixHostService) -> None:
-    await told(dense_host, VAGUE, source="s", relations=[triple("Ada", "lives in", "Berlin")])
-    await dense_host.settle(120)
-    assert set(await scores(dense_host, "who lives there")) == {VAGUE}
-    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "s"})
-    await told(dense_host, "Ada lives in Berlin.")
-    await dense_host.settle(120)
-
-    assert rows(dense_host, "select origin from relations where deleted_at is null") == [("rule",)]
-    assert await scores(dense_host, "who lives there") == {}
-    assert await stale_indexes(dense_host) == []
-
-
 # what may be seen
 
 

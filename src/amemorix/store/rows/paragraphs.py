@@ -213,11 +213,6 @@ def evidence(
     return db.run("evidence_of_entities", **values).fetchall()
 
 
-def any_told(db: Connection) -> bool:
-    """Whether there is a relation that rules did not read."""
-    return bool(db.run("relations_told").fetchone()[0])
-
-
 def rarely_linked(db: Connection, entities: Collection[int], most: int) -> list[int]:
     """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
     return (
@@ -234,8 +229,8 @@ def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
 
 def relations_of(
     db: Connection, entities: Collection[int], scopes: Scopes, now: float, limit: int
-) -> list[tuple[int, int, int, float, str]]:
-    """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
+) -> list[tuple[int, int, int, float]]:
+    """(relation, subject, object, weight) of the newest relations of these entities that a paragraph supports which may be seen."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
     return db.run("relations_of", **values).fetchall() if entities else []
 

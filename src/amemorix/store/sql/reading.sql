@@ -106,8 +106,8 @@ where pe.entity in (select value from json_each(:entities))
 order by pe.paragraph desc limit :limit;
 
 -- name: relations_of
--- the ends, weights and origins of the relations of these entities that a paragraph supports which may be seen
-select r.id, r.subject, r.object, r.confidence * r.weight, r.origin from relations r
+-- the ends and weights of the relations of these entities that a paragraph supports which may be seen
+select r.id, r.subject, r.object, r.confidence * r.weight from relations r
 where r.deleted_at is null and r.inactive_at is null and r.id in (
     select id from relations where subject in (select value from json_each(:entities))
     union select id from relations where object in (select value from json_each(:entities)))
@@ -116,10 +116,6 @@ where r.deleted_at is null and r.inactive_at is null and r.id in (
                 and (p.expires_at is null or p.expires_at > :now)
                 and (:scopes is null or p.scope in (select value from json_each(:scopes))))
 order by r.id desc limit :limit;
-
--- name: relations_told
--- whether somebody has told any relation: all others were read by rules
-select exists (select 1 from relations where origin <> 'rule' and deleted_at is null);
 
 -- name: entities_rarely_linked
 select j.value from json_each(:entities) j

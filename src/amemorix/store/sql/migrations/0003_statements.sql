@@ -37,5 +37,22 @@ delete from tasks where kind = 'profile';
 delete from delete_operation_items where kind = 'profile_snapshot';
 create index facts_by_weight on facts (person, importance desc) where person is not null and deleted_at is null;
 
+-- Relations that rules read out of texts go, for no relation is read so any more, and with them the names that nothing else
+-- speaks of; then all texts are read for names anew. What was told, read by a chat model, deleted or merged by hand stays.
+delete from relations where origin = 'rule' and deleted_at is null and merged_into is null
+    and id not in (select merged_into from relations where merged_into is not null);
+
+delete from paragraph_entities where entity in (select id from entities where origin = 'rule' and deleted_at is null);
+
+delete from entities where origin = 'rule' and deleted_at is null and merged_into is null
+    and id not in (select merged_into from entities where merged_into is not null)
+    and id not in (select subject from relations union select object from relations)
+    and id not in (select entity from facts where entity is not null)
+    and id not in (select entity from entity_aliases);
+
+update paragraphs set extracted = 0 where extracted > 0;
+
+update meta set value = (select coalesce(max(seq), 0) from changes) || ':0' where key = 'extracted_upto';
+
 -- The language and version of the prompt with which the chat model has read an episode; empty: it has not.
 alter table episodes add column prompt text not null default '';
