@@ -189,7 +189,7 @@ async def test_what_only_ends_leaves_nothing_in_its_place(talk: Talk, reader: Re
 
 async def test_a_typed_fact_is_ended_by_the_model(talk: Talk, reader: Reader) -> None:
     handed = {"source_type": "person_fact", "person_ids": ["Ada"], "text": "Ada is allergic to peanuts"}
-    await talk.call("ingest_text", chat_id="c", external_id="n", timestamp=START, **handed)
+    await talk.call("ingest_text", chat_id="c", external_id="n", timestamp=START - DAY, **handed)
     reader.statements = [fact("Ada can eat peanuts again.", action="close", known="Ada is allergic to peanuts")]
     await talk.say(("Ada", "the doctor says peanuts are fine these days"))
     found = (await talk.call("memory_fact_admin", action="list", attribute="allergy", limit=10))["items"]
