@@ -138,7 +138,7 @@ def title(lines: Sequence[str], words: Sequence[str], names: Iterable[str] = ())
         for sentence in _SENTENCE_END.split(line[:LOOKED_INTO]):
             for head, whole in _heads(sentence):
                 told = set(tokens(head))
-                if not told or told & weights.named:
+                if len(told) < 2 or told & weights.named:
                     continue
                 worth = sum(weights.of.get(word, 0.0) for word in told) * whole * (ASKED if asks else 1.0)
                 worth *= POINTING ** len(_POINTS.findall(head))
@@ -191,13 +191,15 @@ class _Weights:
 
 
 def _weights(lines: Sequence[str], words: Sequence[str], names: Iterable[str]) -> _Weights:
-    named = frozenset(word for name in names for word in tokens(name) if name.isascii() or len(word) > 1)
+    named = {word for name in names for word in tokens(name) if name.isascii() or len(word) > 1}
+    short = {word for line in lines for word in tokens(line) if len(word) > 2 and word.isascii()}
+    named |= {word for word in short if any(name.startswith(word) for name in named)}  # Mel for Melanie
     key = set(tokens(" ".join(words)))
     counts = Counter(word for line in lines for word in set(tokens(line[:LOOKED_INTO])) if not is_talk(word))
     told = {
         word: (1 + math.log(n)) * (KEYWORD if word in key else 1.0) for word, n in counts.items() if word not in named
     }
-    return _Weights(told, named)
+    return _Weights(told, frozenset(named))
 
 
 def _heads(sentence: str) -> Iterator[tuple[str, float]]:
