@@ -182,14 +182,17 @@ def fill(both: Both) -> None:
             "fact_insert", person=None if i == 3 else 1, entity=2 if i == 3 else None, scope=1, attribute="home", value=value,
             norm=value, polarity=1, cardinality="single", stability="stable", authority="direct_user", confidence=0.9,
             asserted_at=16.0 if i == 3 else None, merged=i == 1, valid_from=900.0, valid_to=None, now=17.0,
+            kind="home", importance=0.5,
         )  # fmt: skip
         for paragraph in (i % 4 + 1, 2):
             both.run("fact_evidence_put", fact=i, paragraph=paragraph, value="porto", at=900.0 + paragraph, until=None,
                      told=900.5 + paragraph, authority="direct_user", confidence=0.9, sentence="")  # fmt: skip
         both.run("fact_transition_insert", fact=i, was="", became="active", cause=None, undo=undo, requested_by="",
                  reason="Mia", at=18.0)  # fmt: skip
+    both.run("fact_link_put", fact=1, later=2, outcome="replaces", reason="")
+    both.run("fact_link_put", fact=4, later=2, outcome="doubts", reason="")
     both.run("fact_update", id=1, value="porto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,
-             valid_to=950.0, superseded_at=950.0, superseded_by=2, outdone_at=940.0)  # fmt: skip
+             valid_to=950.0, superseded_at=950.0, superseded_by=2, outdone_at=940.0, doubted_by=None, kind="home", importance=0.5)  # fmt: skip
     for status in ("serving", "building"):
         generation = both.new(
             "generation_insert", fingerprint="mia", provider="p", model="m", dimension=2, status=status, now=19.0
@@ -256,7 +259,7 @@ def fill(both: Both) -> None:
     both.run("relations_taken", by="c2", ids="[1]")
     both.run("relations_taken", by="d1", ids="[4]")
     both.run("fact_update", id=4, value="kyoto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,
-             valid_to=950.0, superseded_at=950.0, superseded_by=2, outdone_at=940.0)  # fmt: skip
+             valid_to=950.0, superseded_at=950.0, superseded_by=2, outdone_at=940.0, doubted_by=None, kind="home", importance=0.5)  # fmt: skip
     both.run("operation_items_wanted", operation=1, kind="relation", ids="[1]")
     both.run("purge_begin", id=2)
     both.run("profile_paragraph_delete", now=90.0, id=8)

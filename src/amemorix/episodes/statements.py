@@ -85,19 +85,18 @@ class StatementWriter:
             return
         verb = "closed" if one.closes else "updated" if old is not None else "stated"
         change = Change(now, max(recorded[line.id] for line in one.evidence), f"model: {verb}")
+        gone = [] if old is None else [old]
+        if not one.closes:
+            gone += [row for row in self._chosen(db, scope, one) if row.id != one.replaces]
         # a sentence draws on all of its lines: it goes with any of them
-        self._ledger.settle(db, said.group, change, said.points, merged=len(said.points) > 1)
+        self._ledger.settle(
+            db, said.group, change, said.points, merged=len(said.points) > 1, kind=one.kind or (old.kind if old else ""),
+            importance=max([IMPORTANCE, *(row.importance for row in gone)]),
+        )  # fmt: skip
         found = db.run("window_fact", **key).fetchone()
         new = fact_rows.one(db, found[0]) if found else None
-        if new is None:
-            return
-        gone = [old] if old is not None else []
-        if not one.closes:
-            gone += [row for row in self._chosen(db, scope, one) if row.id not in (new.id, one.replaces)]
-        weight = max([IMPORTANCE, *(row.importance for row in gone)])
-        db.run("window_fact_read", id=new.id, kind=one.kind or (old.kind if old else ""), importance=weight)
-        if gone and new.is_held:
-            self._replace(db, gone, new, change, one)
+        if new is not None and new.is_held:
+            self._replace(db, [row for row in gone if row.id != new.id], new, change, one)
 
     def _said(self, scope: int, one: Statement, old: FactRow | None) -> _Said | None:
         """The points of a statement; of one that only ends what is known, denials of it."""
@@ -133,6 +132,8 @@ class StatementWriter:
 
     def _replace(self, db: Connection, rows: Sequence[FactRow], new: FactRow, change: Change, one: Statement) -> None:
         """Let facts give way to a statement, by the model's word and not by the rules; it can be undone."""
+        if not rows:
+            return
         refute = [[new.id, line.id] for line in one.evidence]
         detail = snapshot(rows, [*rows, new], refute=refute)
         undo = undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)

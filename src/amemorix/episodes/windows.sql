@@ -31,14 +31,9 @@ group by e.fact;
 
 -- name: window_fact
 -- the fact that a paragraph was read as
-select f.id, e.stance from fact_evidence e join facts f on f.id = e.fact
+select f.id from fact_evidence e join facts f on f.id = e.fact
 where e.paragraph = :paragraph and f.person = :person and f.scope = :scope and f.attribute = :attribute
   and f.norm = :norm and f.polarity = :polarity and f.deleted_at is null;
-
--- name: window_fact_read
-update facts set kind = case kind when '' then :kind else kind end,
-                 importance = case when importance < :importance then :importance else importance end
-where id = :id;
 
 -- name: window_sentences
 -- facts of this attribute that rest on these paragraphs and on no others

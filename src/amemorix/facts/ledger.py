@@ -12,7 +12,7 @@ from ..store.queries import array
 from ..store.rows import undo_records
 from . import rows as fact_rows
 from .language.slots import slot_of
-from .rows import FactGroup, FactRow, Transition
+from .rows import FactGroup, FactRow, Transition, Verdict
 from .timeline import ANY, MOST, Point, Run, timeline
 
 __all__ = ["UNDO_KIND", "Change", "FactLedger", "Stood", "snapshot"]
@@ -50,23 +50,39 @@ class FactLedger:
 
     def settle(
         self, db: Connection, group: FactGroup, change: Change, new: Sequence[Point] = (), *, merged: bool = False,
-        since: float | None = None,
+        since: float | None = None, kind: str = "", importance: float = 0.5,
     ) -> dict[int, str]:  # fmt: skip
         """Bring the group to where its live statements put it; returns the facts whose status changed, as they were.
 
         What is `new`, or whatever came or went `since` a time, touches no more than a part of the group (see
-        `_part_of`); with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
+        `_part_of`); with neither, the whole group is looked at. Facts of `merged` statements keep their wording; `kind` and
+        `importance` are those of what is new. What later statements make of a fact (`rows.verdicts`) goes before what the
+        timeline says; facts of other groups of which these make something are settled too.
         """
         part = _part_of(db, group, new, since)
         settling = _Settling(db, group, change, part, new)
-        settling.settle(merged=merged)
+        settling.settle(merged=merged, kind=kind, importance=importance)
         changed = settling.changed
         # facts outside of the part may have given way to statements that have moved to another row
         moved = {p.fact for run, row in settling.placed for p in run.points if p.fact not in (0, row)}
         earlier = None
         if moved:
             earlier = db.run("facts_given_up_for", ids=array(moved), before=part.since).fetchone()[0]
-        return changed if earlier is None else self.settle(db, group, change, since=earlier) | changed
+        if earlier is not None:
+            changed = self.settle(db, group, change, since=earlier) | changed
+        touched = {row.id for row in part.rows} | {row for _, row in settling.placed}
+        return self.weigh(db, fact_rows.linked_to(db, touched), change) | changed
+
+    def weigh(self, db: Connection, facts: Sequence[int], change: Change) -> dict[int, str]:
+        """Settle the groups of those facts that do not stand as later statements put them."""
+        changed: dict[int, str] = {}
+        found = fact_rows.verdicts(db, facts) if facts else {}
+        for fact in facts:
+            row = fact_rows.one(db, fact)
+            if row is None or _stands(db, row, found.get(fact, Verdict())):
+                continue
+            changed = self.settle(db, row.group, replace(change, undo=None), since=row.valid_from) | changed
+        return changed
 
 
 class _Settling:
@@ -83,7 +99,7 @@ class _Settling:
         self.changed: dict[int, str] = {}
         """The facts whose status changed, as they were."""
 
-    def settle(self, *, merged: bool) -> None:
+    def settle(self, *, merged: bool, kind: str, importance: float) -> None:
         put_back = self._set_free()
         by_hand = [
             Point(row.id, 0, row.asserted_at, row.norm, row.polarity, row.value, "manual", 1.0)
@@ -92,7 +108,7 @@ class _Settling:
         ]
         points = [*(point for point in self._part.points if point.fact in self._free), *by_hand, *self._new]
         runs = timeline(points, slot_of(self._group.attribute).compatible)
-        self._place(runs, merged=merged)
+        self._place(runs, merged=merged, kind=kind, importance=importance)
         self._apply()
         self._leave(points)
         self.changed |= put_back
@@ -118,7 +134,7 @@ class _Settling:
         found = self._db.run("fact_gave_way", fact=row.id, successor=successor).fetchone() if successor else None
         return self._change.at if found is None or found[0] is None else found[0]
 
-    def _place(self, runs: Sequence[Run], *, merged: bool) -> None:
+    def _place(self, runs: Sequence[Run], *, merged: bool, kind: str, importance: float) -> None:
         """Give each run a row: one that holds its statements, one left over of the same words, or a new one."""
         places = _kept(runs)
         holding = {point.fact for run in runs for point in run.points}
@@ -133,7 +149,7 @@ class _Settling:
                 row = fact_rows.insert(
                     self._db, self._group, value=run.points[0].value, norm=run.key[0], polarity=run.key[1],
                     authority=run.authority, confidence=run.confidence, merged=merged and bool(self._new),
-                    valid_from=run.first, valid_to=run.valid_to, now=self._change.at,
+                    valid_from=run.first, valid_to=run.valid_to, now=self._change.at, kind=kind, importance=importance,
                 )  # fmt: skip
             self.placed.append((run, row))
             for p in run.points:
@@ -150,6 +166,7 @@ class _Settling:
             if row is None:
                 raise RuntimeError(f"the fact {id_} was just written and is gone")
             states[id_] = self._part.bounded(self._state(row, run))
+        by_link = self._outdate(states)
         change = self._change
         known = all(id_ in self._free and self._free[id_].status == state.status for id_, state in states.items())
         if change.undo is None and self._new and not known:
@@ -166,9 +183,42 @@ class _Settling:
         for id_, state in states.items():
             before = self._free.get(id_)
             if before is None or before != state:
-                self._write(before or replace(state, status=""), state, change)
+                given_up = id_ in by_link and (before is None or before.status != state.status)
+                told = self._given_up(before, state, by_link[id_]) if given_up else change
+                self._write(before or replace(state, status=""), state, told)
             if before is None or before.status != state.status:
                 self.changed[id_] = before.status if before else ""
+
+    def _outdate(self, states: dict[int, FactRow]) -> dict[int, str]:
+        """Let facts give way to what later statements say of them; returns why, by fact."""
+        edge, reasons = self._part.edge, dict[int, str]()
+        for id_, verdict in fact_rows.verdicts(self._db, states.keys() - edge.keys()).items():
+            row = states[id_]
+            after = fact_rows.one(self._db, verdict.successor) if verdict.successor else None
+            if not row.is_held or row.pinned:
+                continue
+            if after is None:
+                states[id_] = replace(row, doubted_by=verdict.doubter if row.status == "active" else None)
+                continue
+            known, successor = self._free.get(id_), verdict.successor
+            standing = known is not None and (known.status, known.superseded_by) == ("superseded", successor)
+            end = max(row.valid_from, after.valid_from)
+            states[id_] = replace(
+                row, status="superseded", superseded_by=successor, doubted_by=None,
+                superseded_at=known.superseded_at if standing and known else self._since(row, successor),
+                valid_to=end if row.valid_to is None else min(end, row.valid_to),
+            )  # fmt: skip
+            reasons[id_] = verdict.reason
+        return reasons
+
+    def _given_up(self, before: FactRow | None, state: FactRow, reason: str) -> Change:
+        """The change by which a fact gives way to a statement of another group; to undo it refutes that one."""
+        successor = state.superseded_by or 0
+        refute = [[successor, point.paragraph] for point in fact_rows.points(self._db, [successor])]
+        rows = [before] if before is not None and before.status else []
+        detail = snapshot(rows, rows, refute=refute)
+        undo = self._change.undo or undo_records.keep(self._db, UNDO_KIND, detail, "", reason, self._change.now)
+        return replace(self._change, undo=undo, reason=reason)
 
     def _state(self, row: FactRow, run: Run) -> FactRow:
         successor = self.placed[run.successor][1] if run.successor is not None else None
@@ -188,6 +238,7 @@ class _Settling:
             superseded_at=at,
             superseded_by=row.superseded_by if row.pinned else successor,
             outdone_at=run.outdone_at,
+            doubted_by=None,
         )
 
     def _leave(self, points: Iterable[Point]) -> None:
@@ -198,7 +249,7 @@ class _Settling:
         refuted = {row[0] for row in self._db.run("facts_refuted", ids=array(row.id for row in left))}
         held = {point.fact for point in points}
         for row in left:
-            state = row
+            state = replace(row, doubted_by=None)
             if row.id in held:
                 state = replace(
                     row, status="superseded", valid_to=row.valid_from, superseded_by=taken[row.id],
@@ -232,6 +283,18 @@ def _kept(runs: Sequence[Run]) -> list[int]:
                 rows[place] = min(mine)
                 used.add(rows[place])
     return rows
+
+
+def _stands(db: Connection, row: FactRow, verdict: Verdict) -> bool:
+    """Whether a fact is where later statements put it."""
+    if row.pinned or row.status == "retracted" or not fact_rows.standing(db, [row.id]):
+        return True
+    if row.is_held:
+        return verdict.successor is None and (row.status != "active" or row.doubted_by == verdict.doubter)
+    if row.superseded_by == verdict.successor:
+        return True
+    # given up by the timeline, or for a statement that says so no longer
+    return all(later != row.superseded_by for _, later, *_ in db.run("fact_links_of", ids=array([row.id])))
 
 
 def snapshot(

@@ -32,8 +32,11 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST_OFFSET = 2**62
 LARGEST_ID = 2**62
-Status = Literal["active", "conflicted", "superseded", "retracted"]
-EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retracted")
+Status = Literal["active", "maybe_outdated", "conflicted", "superseded", "retracted"]
+EVERY_STATUS: tuple[Status, ...] = ("active", "maybe_outdated", "conflicted", "superseded", "retracted")
+Kind = Literal[
+    "", "identity", "home", "work", "relation", "possession", "health", "preference", "skill", "habit", "plan", "event", "opinion"
+]  # fmt: skip
 
 
 def _row_id(letter: str) -> Any:
@@ -56,7 +59,12 @@ class ListFacts(AskingRequest):
     person_id: Name = Field("", description="Only those about this person (id, name or alias).")
     entity: Name = Field("", description="Only those about this entity.")
     attribute: Name = Field("", description="Only this attribute; `favourite` means every `favourite:<thing>`.")
-    status: list[Status] = Field(default_factory=list, max_length=4, description="Only these; all when not given.")
+    kind: Kind = Field("", description="Only statements of this kind.")
+    status: list[Status] = Field(
+        default_factory=list,
+        max_length=5,
+        description="Only these; all when not given. `active` leaves out what may be outdated.",
+    )
     limit: Count = Field(50, ge=1, le=1_000)
     offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
@@ -69,7 +77,7 @@ class ListFacts(AskingRequest):
 
 
 class QueryFacts(ListFacts):
-    """What to look for; at least one of text, person, entity, attribute, status or a time."""
+    """What to look for; at least one of text, person, entity, attribute, kind, status or a time."""
 
     text: str = Field(
         "", validation_alias=AliasChoices("text", "query"), max_length=1_000, description="Part of a value."
@@ -254,8 +262,11 @@ async def query_facts(kernel: SDKMemoryKernel, request: QueryFacts) -> Facts:
     timed = moment.as_of is not None or moment.valid_at is not None
     if moment.as_of is not None and moment.valid_at is not None:
         raise InvalidRequest("valid_at: ask for one time, as_of or valid_at.", field="valid_at")
-    if not any((request.text, request.person_id, request.entity, request.attribute, request.status, timed)):
-        raise InvalidRequest("text: say what to look for (text, person_id, entity, attribute, status).", field="text")
+    given = (request.text, request.person_id, request.entity, request.attribute, request.kind, request.status, timed)
+    if not any(given):
+        raise InvalidRequest(
+            "text: say what to look for (text, person_id, entity, attribute, kind, status).", field="text"
+        )
     if timed and not (request.person_id or request.entity):
         raise InvalidRequest("person_id: a time wants a person_id or an entity.", field="person_id")
     return await kernel.store.read(lambda db: _listed(db, kernel, request, request.text, moment))
@@ -274,7 +285,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
         if row is None or unseen or (row.asserted_at is None and not evidence):
             raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
         return FactDetail(
-            fact=FactReader(kernel.store).items(db, [row], moment, scopes)[0],
+            fact=FactReader(kernel.store, kernel.zones).items(db, [row], moment, scopes)[0],
             evidence=[FactEvidence(paragraph_id=paragraph_key(one.paragraph), **asdict(one)) for one in evidence],
             transitions=[
                 TransitionItem.model_validate(
@@ -404,12 +415,13 @@ def _entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> in
 
 
 def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str, moment: Moment) -> Facts:
-    scopes, reader = _scopes(db, kernel, Caller.of(request)), FactReader(kernel.store)
+    scopes, reader = _scopes(db, kernel, Caller.of(request)), FactReader(kernel.store, kernel.zones)
     persons = _persons_meant(db, kernel, request.person_id, scopes)
     entity = _entity_meant(db, request.entity, scopes)
     if moment.as_of is None and moment.valid_at is None:
         rows = fact_rows.listed(
-            db, persons=persons, entity=entity, attribute=request.attribute or None, statuses=request.status or None,
+            db, persons=persons, entity=entity, attribute=request.attribute or None, kind=request.kind or None,
+            statuses=request.status or None,
             text=fold(text) or None, scopes=scopes, now=moment.now, limit=request.limit, offset=request.offset,
         )  # fmt: skip
     else:
@@ -418,7 +430,8 @@ def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: s
             row
             for row in held
             if request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
-            and (not request.status or row.status in request.status)
+            and request.kind in ("", row.kind)
+            and (not request.status or row.shown_status in request.status)
             and fold(text) in fold(row.value)
         ][request.offset : request.offset + request.limit]
     items = reader.items(db, rows, moment, scopes)
@@ -462,7 +475,7 @@ async def _edited(
     def read(db: Connection) -> list[FactItem]:
         rows = [row for fact in facts if (row := fact_rows.one(db, fact)) is not None]
         scopes = _scopes(db, kernel, Caller(chat_id)) if chat_id else None
-        return FactReader(kernel.store).items(db, rows, Moment(kernel.surroundings.clock.now()), scopes)
+        return FactReader(kernel.store, kernel.zones).items(db, rows, Moment(kernel.surroundings.clock.now()), scopes)
 
     items = await kernel.store.read(read)
     return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{undo}")

@@ -139,20 +139,21 @@ where f.id in (select value from json_each(:ids)) and f.deleted_at is null and f
 
 -- name: fact_insert
 insert into facts (person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status,
-                   confidence, asserted_at, merged, valid_from, valid_to, recorded_at)
+                   confidence, asserted_at, merged, valid_from, valid_to, recorded_at, kind, importance)
 values (:person, :entity, :scope, :attribute, :value, :norm, :polarity, :cardinality, :stability, :authority, 'active',
-        :confidence, :asserted_at, :merged, :valid_from, :valid_to, :now) returning id;
+        :confidence, :asserted_at, :merged, :valid_from, :valid_to, :now, :kind, :importance) returning id;
 
 -- name: fact_update
 update facts set value = :value, authority = :authority, status = :status, confidence = :confidence,
                  valid_from = :valid_from, valid_to = :valid_to, superseded_at = :superseded_at,
-                 superseded_by = :superseded_by, outdone_at = :outdone_at
+                 superseded_by = :superseded_by, outdone_at = :outdone_at, doubted_by = :doubted_by,
+                 kind = :kind, importance = :importance
 where id = :id;
 
 -- name: fact_decide
 -- what a hand, or the dedup checker, says of a fact
 update facts set status = :status, pinned = :pinned, asserted_at = :asserted_at, deleted_at = :deleted_at,
-                 valid_to = :valid_to, superseded_at = :superseded_at, superseded_by = :superseded_by
+                 valid_to = :valid_to, superseded_at = :superseded_at, superseded_by = :superseded_by, doubted_by = :doubted_by
 where id = :id;
 
 -- name: fact_evidence_put
@@ -171,6 +172,40 @@ update fact_evidence set stance = :stance where fact = :fact and paragraph = :pa
 select 1 from fact_evidence e join facts f on f.id = e.fact
 where e.paragraph = :paragraph and f.attribute = :attribute and f.norm = :norm and f.polarity = :polarity
   and f.scope = :scope and (f.person = :person or f.entity = :entity);
+
+-- name: fact_statements
+-- what is or was held of a person in a scope, the newest first, each with the newest sentence in which it was said
+select f.attribute, f.norm, f.polarity, coalesce(
+    (select e.sentence from fact_evidence e where e.fact = f.id and e.sentence <> '' order by e.at desc, e.paragraph desc limit 1),
+    f.value), f.kind, f.valid_from
+from fact_rows f where f.person = :person and f.scope = :scope and f.status <> 'retracted' and f.norm <> '*'
+order by f.id desc limit :limit;
+
+-- name: fact_rows_of_key
+select id from facts
+where person = :person and scope = :scope and attribute = :attribute and norm = :norm and polarity = :polarity
+  and deleted_at is null order by id;
+
+-- name: fact_link_put
+insert into fact_links (fact, later, outcome, reason) values (:fact, :later, :outcome, :reason)
+on conflict (fact, later) do update set outcome = excluded.outcome, reason = excluded.reason;
+
+-- name: fact_links_to
+-- what these facts may have taken the place of, or put in doubt
+select distinct fact from fact_links where later in (select value from json_each(:ids)) order by fact;
+
+-- name: fact_links_of
+select l.fact, l.later, l.outcome, l.reason from fact_links l
+where l.fact in (select value from json_each(:ids)) order by l.fact, l.later;
+
+-- name: fact_last_said
+-- when each fact was said, as far as live paragraphs tell, or vouched for by a hand
+select e.fact, coalesce(p.event_start, p.recorded_at), p.id from fact_evidence e
+join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+where e.fact in (select value from json_each(:ids)) and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+  and (:as_of is null or p.recorded_at <= :as_of)
+union all
+select id, asserted_at, 0 from facts where id in (select value from json_each(:ids)) and asserted_at is not null;
 
 -- name: fact_statement_read
 -- the statement that this paragraph was read as, if it was
@@ -241,12 +276,26 @@ where f.id in (select id from facts where person in (select value from json_each
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.valid_from desc, f.id desc limit :limit;
 
+-- name: facts_given_way
+-- what gave way to these facts
+select f.* from fact_rows f
+where f.id in (select id from facts where superseded_by in (select value from json_each(:ids))) and f.status = 'superseded'
+order by f.id desc limit :limit;
+
+-- name: facts_resting_on
+-- the facts that these paragraphs support
+select e.fact, e.paragraph from fact_evidence e
+where e.fact in (select value from json_each(:ids)) and e.paragraph in (select value from json_each(:paragraphs))
+  and e.stance = 'support' order by e.fact, e.paragraph;
+
 -- name: facts_listed
 select f.* from fact_rows f
 where (:persons is null or f.person in (select value from json_each(:persons)))
   and (:entity is null or f.entity = :entity)
   and (:attribute is null or f.attribute = :attribute or f.attribute like :attribute || ':%')
-  and (:statuses is null or f.status in (select value from json_each(:statuses)))
+  and (:kind is null or f.kind = :kind)
+  and (:statuses is null or case when f.status = 'active' and f.doubted_by is not null then 'maybe_outdated' else f.status end
+                            in (select value from json_each(:statuses)))
   and (:text is null or instr(lower(f.value), :text) or instr(f.norm, :text))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
@@ -264,7 +313,8 @@ select was, became, cause, undo, requested_by, reason, at from fact_transitions 
 
 -- name: fact_evidence_of
 -- live paragraphs only
-select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
+select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence,
+       coalesce(nullif(e.sentence, ''), e.value), coalesce(p.event_start, p.recorded_at), p.kind, coalesce(p.speaker, 0), p.scope
 from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
@@ -272,7 +322,8 @@ order by e.fact, e.at, e.paragraph;
 
 -- name: fact_evidence_then
 -- the paragraphs that the memory held at a time
-select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
+select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence,
+       coalesce(nullif(e.sentence, ''), e.value), coalesce(p.event_start, p.recorded_at), p.kind, coalesce(p.speaker, 0), p.scope
 from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.recorded_at <= :as_of
   and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
@@ -281,7 +332,8 @@ where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and
 order by e.fact, e.at, e.paragraph;
 
 -- name: fact_counts
-select status, count(*) from facts where deleted_at is null group by status;
+select case when status = 'active' and doubted_by is not null then 'maybe_outdated' else status end, count(*)
+from facts where deleted_at is null group by 1;
 
 -- name: fact_entities_named
 -- entities that a fact is about and whose name the text holds

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from pydantic import BaseModel, Field
 
 from ..ids import fact_key, paragraph_key
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
 from . import rows as fact_rows
-from .language.questions import read_question
 from .language.slots import slot_of
-from .rows import FactRow, Moment
+from .recall import ranked, read_question
+from .rows import MAYBE_OUTDATED, Evidence, FactRow, Moment
 from .timeline import Point, timeline
 
 __all__ = ["FIRST_PERSON", "Asked", "FactItem", "FactReader", "Moment"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
-ABOUT, WORD, DENIED = 2.0, 1.0, 0.001
-"""What it counts that a query asks for an attribute, that it holds a word of a value, and that the value is denied."""
+REPEATED = 0.2
+"""How much of what is missing to the highest importance each further line that states a fact adds."""
 FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
@@ -41,12 +43,29 @@ class FactItem(BaseModel, defer_build=True):
         description="Such as `residence`, `allergy`, `favourite:颜色`; `statement` for a whole text."
     )
     value: str
+    sentence: str = Field(
+        default="",
+        description="The words in which it was said last, standing alone: `Kevin (2026-03-02): moved to Porto`; of what a "
+        "host handed in its text.",
+    )
+    kind: str = Field(
+        default="",
+        description="`identity`, `home`, `work`, `relation`, `possession`, `health`, `preference`, `skill`, `habit`, `plan`, "
+        "`event` or `opinion`; empty where it is not known.",
+    )
     denied: bool = Field(default=False, description="True: it is known not to be so (not allergic, does not like).")
-    status: str = Field(description="`active`, `conflicted`, `superseded` or `retracted`; with `as_of` as it was then.")
+    status: str = Field(
+        description="`active`, `maybe_outdated` (something said later may have put an end to it), `conflicted`, `superseded` "
+        "or `retracted`; with `as_of` as it was then."
+    )
+    doubted_by: str = Field(default="", description="Of one that may be outdated: the later fact that says so.")
     conflicts_with: list[str] = Field(default_factory=list, description="Facts among these that contradict it.")
     authority: str = Field(description="`manual`, `direct_user`, `imported`, `summary`, `rule` or `model`.")
     stability: str
     confidence: float
+    importance: float = Field(
+        default=0.5, description="How much it counts in a profile, 0 to 1; more if it was said again."
+    )
     valid_from: float
     valid_to: float | None = None
     recorded_at: float
@@ -64,13 +83,16 @@ class Asked:
     persons: tuple[int, ...]
     bare: str
     """The text without the names."""
+    hits: tuple[int, ...] = ()
+    """Paragraphs that were found for it, the best first."""
 
 
 class FactReader:
-    """Reads facts within the scopes given."""
+    """Reads facts within the scopes given; days are told in the zones of their chats."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, zones: TimeZones) -> None:
         self._store = store
+        self._zones = zones
 
     def of(
         self, db: Connection, persons: Iterable[int], scopes: Sequence[int] | None, moment: Moment,
@@ -124,19 +146,14 @@ class FactReader:
         for name in entities.values():
             bare = re.sub(re.escape(name), " ", bare, flags=re.I)
         rows = self.of(db, asked.persons, scopes, moment, entities)
-        question = read_question(bare)
-
-        def relevance(row: FactRow) -> float:
-            """How much the query asks for this fact: by its attribute, and by the words of its value."""
-            if question.of_everything:
-                return WORD
-            is_denied = row.polarity < 0
-            score = ABOUT * question.asks_for(row.attribute, denied=is_denied) + WORD * question.share(row.value)
-            return score - DENIED * is_denied if score > 0 else 0.0
-
-        scored = [(relevance(row), row) for row in rows]
-        best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], -pair[1].valid_from))
-        return self.items(db, [row for _, row in best[:limit]], moment, scopes)
+        places = {paragraph: place for place, paragraph in enumerate(asked.hits)}
+        resting_on: dict[int, int] = {}
+        if places:
+            values = {"ids": array(row.id for row in rows), "paragraphs": array(places)}
+            for fact, paragraph in db.run("facts_resting_on", **values):
+                resting_on[fact] = min(resting_on.get(fact, MOST), places[paragraph])
+        before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
+        return self.items(db, ranked(read_question(bare), rows, before, resting_on, limit), moment, scopes)
 
     def items(
         self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None
@@ -148,13 +165,23 @@ class FactReader:
         spoken_of = {row.entity for row in rows if row.entity is not None}
         entities = entity_names.shown(db, spoken_of, scopes)
         chats = dict[int, str](db.run("fact_scope_chats", ids=array({row.scope for row in rows})).fetchall())
-        evidence = fact_rows.evidence_of(db, [row.id for row in rows], moment.now, moment.as_of)
+        ids = [row.id for row in rows]
+        evidence = fact_rows.evidence_of(db, ids, moment.now, moment.as_of)
+        doubts = {row.id: row.doubted_by for row in rows}
+        if moment.as_of is not None:
+            then = fact_rows.verdicts(db, ids, moment.as_of)
+            doubts = {id_: (then[id_].doubter if id_ in then else None) for id_ in ids}
+        rows = [replace(row, doubted_by=doubts[row.id]) for row in rows]
+        speakers = {one.speaker for found in evidence.values() for one in found if one.speaker}
+        called = _person_names(db, speakers, scopes)
         items: list[FactItem] = []
         for row in rows:
             person_id, name = persons.get(row.person or 0, ("", ""))
             # what was known of its end at the time
             known = moment.as_of is None or row.superseded_at is None or row.superseded_at <= moment.as_of
             successor = row.superseded_by if known and row.status == "superseded" else None
+            told = [e for e in evidence.get(row.id, ()) if e.stance == "support" or row.status == "retracted"]
+            doubter = row.doubted_by if row.shown_status == MAYBE_OUTDATED else None
             items.append(
                 FactItem(
                     id=fact_key(row.id),
@@ -163,26 +190,39 @@ class FactReader:
                     entity=entities.get(row.entity or 0, ""),
                     attribute=row.attribute,
                     value=row.value,
+                    sentence=self._sentence(row, told, called, chats),
+                    kind=row.kind,
                     denied=row.polarity < 0,
-                    status=row.status,
+                    status=row.shown_status,
+                    doubted_by=fact_key(doubter) if doubter else "",
                     conflicts_with=[fact_key(other.id) for other in rows if row.conflicts_with(other)],
                     authority=row.authority,
                     stability=row.stability,
                     confidence=row.confidence,
+                    importance=round(1 - (1 - row.importance) * (1 - REPEATED) ** max(0, len(told) - 1), 3),
                     valid_from=row.valid_from,
                     valid_to=row.valid_to if known else None,
                     recorded_at=row.recorded_at,
                     superseded_at=row.superseded_at if known else None,
                     superseded_by=fact_key(successor) if successor else "",
                     chat_id=chats.get(row.scope, ""),
-                    evidence_ids=[
-                        paragraph_key(e.paragraph)
-                        for e in evidence.get(row.id, ())
-                        if e.stance == "support" or row.status == "retracted"
-                    ],
+                    evidence_ids=[paragraph_key(e.paragraph) for e in told],
                 )
             )
         return items
+
+    def _sentence(
+        self, row: FactRow, told: Sequence[Evidence], called: Mapping[int, tuple[str, str]], chats: Mapping[int, str]
+    ) -> str:
+        """The newest sentence that states a fact, with who said it and when; of a handed over text the text."""
+        if not told or row.merged:
+            return row.value
+        newest = max(told, key=lambda one: (one.said, one.paragraph))
+        name = called.get(newest.speaker, ("", ""))[1]
+        if newest.form != "message" or not name:
+            return newest.sentence
+        day = datetime.fromtimestamp(newest.said, self._zones.of(chats.get(newest.scope, "")))
+        return f"{name} ({day:%Y-%m-%d}): {newest.sentence}"
 
 
 def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:

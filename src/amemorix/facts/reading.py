@@ -23,10 +23,10 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import embeddings as embedding_rows
 from .classifier import Floats, Judgement, classifier
-from .dedup import UpdateDecision
 from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
+from .succession import Compared
 from .timeline import ANY
 
 __all__ = ["LAST", "Claim", "Heard", "Paragraph", "ParagraphReader", "Reading", "whole_statement"]
@@ -143,7 +143,7 @@ class Heard:
     claim: Claim
     authority: str
     confidence: float
-    decision: UpdateDecision | None = None
+    compared: tuple[Compared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

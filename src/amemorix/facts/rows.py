@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from .language.slots import slot_of
-from .timeline import Point, contradict
+from .timeline import AUTHORITY, Point, contradict
 
-__all__ = ["Evidence", "FactGroup", "FactRow", "Moment", "Transition"]
+__all__ = ["MAYBE_OUTDATED", "Evidence", "FactGroup", "FactRow", "Moment", "Outcome", "Transition", "Verdict"]
+
+Outcome = Literal["replaces", "ends", "completes", "doubts"]
+"""What a later statement does to an earlier one of the same person: takes its place, ends it, holds all of it and more,
+or may have put an end to it."""
+MAYBE_OUTDATED = "maybe_outdated"
+"""The status that callers see of an active fact in doubt."""
 
 Scopes = Sequence[int] | None
 
@@ -80,6 +86,11 @@ class FactRow:
         return FactGroup.of(self.person, self.entity, self.scope, self.attribute, self.norm)
 
     @property
+    def shown_status(self) -> str:
+        """The status as callers see it."""
+        return MAYBE_OUTDATED if self.status == "active" and self.doubted_by is not None else self.status
+
+    @property
     def is_held(self) -> bool:
         """Whether it is held true, contradicted or not."""
         return self.status in ("active", "conflicted")
@@ -119,6 +130,26 @@ class Evidence:
     at: float
     authority: str
     confidence: float
+    sentence: str
+    """The whole sentence in which it was said, or as much as is kept of it."""
+    said: float
+    """When the paragraph was said."""
+    form: str
+    """The kind of the paragraph."""
+    speaker: int
+    """0 where nobody speaks."""
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What later statements make of a fact."""
+
+    successor: int | None = None
+    """The first that ends it or takes its place."""
+    doubter: int | None = None
+    """The last that may have."""
+    reason: str = ""
 
 
 def in_group(db: Connection, group: FactGroup) -> list[FactRow]:
@@ -147,6 +178,11 @@ def open_facts(
     return [FactRow(*row) for row in db.run(name, **values)]
 
 
+def given_way(db: Connection, facts: Iterable[int], limit: int) -> list[FactRow]:
+    """The facts that gave way to these, the newest first."""
+    return [FactRow(*row) for row in db.run("facts_given_way", ids=array(facts), limit=limit)]
+
+
 def standing(db: Connection, facts: Iterable[int]) -> set[int]:
     """Those of the facts that something supports and nobody retracted."""
     return {row[0] for row in db.run("facts_standing", ids=array(facts))}
@@ -155,6 +191,7 @@ def standing(db: Connection, facts: Iterable[int]) -> set[int]:
 def insert(
     db: Connection, group: FactGroup, *, value: str, norm: str, polarity: int, authority: str, confidence: float,
     valid_from: float, now: float, valid_to: float | None = None, asserted_at: float | None = None, merged: bool = False,
+    kind: str = "", importance: float = 0.5,
 ) -> int:  # fmt: skip
     """A new fact; returns its row."""
     slot = slot_of(group.attribute)
@@ -162,7 +199,7 @@ def insert(
         **asdict(group), "value": value, "norm": norm, "polarity": polarity, "cardinality": slot.cardinality,
         "stability": "uncertain" if authority in ("summary", "model") else slot.stability, "authority": authority,
         "confidence": confidence, "asserted_at": asserted_at, "merged": int(merged), "valid_from": valid_from,
-        "valid_to": valid_to, "now": now,
+        "valid_to": valid_to, "now": now, "kind": kind, "importance": importance,
     }  # fmt: skip
     return db.run("fact_insert", **values).fetchone()[0]
 
@@ -199,7 +236,7 @@ def held(
 
 
 def listed(db: Connection, **values: Any) -> list[FactRow]:
-    """Facts by what is asked for (persons, entity, attribute, statuses, text, scopes), the newest first."""
+    """Facts by what is asked for (persons, entity, attribute, kind, statuses, text, scopes), the newest first."""
     given = {**values, **{name: optional_array(values[name]) for name in ("persons", "statuses", "scopes")}}
     return [FactRow(*row) for row in db.run("facts_listed", **given)]
 
@@ -208,6 +245,56 @@ def one(db: Connection, row: int) -> FactRow | None:
     """A fact by its row."""
     found = db.run("fact_one", id=row).fetchone()
     return None if found is None else FactRow(*found)
+
+
+def link(db: Connection, older: Iterable[int], later: Iterable[int], outcome: Outcome, reason: str) -> None:
+    """Keep what the comparison of two statements came to, for every fact that states the one or the other."""
+    laters = tuple(later)
+    for fact in older:
+        for other in laters:
+            if fact != other:
+                db.run("fact_link_put", fact=fact, later=other, outcome=outcome, reason=reason)
+
+
+def linked_to(db: Connection, facts: Iterable[int]) -> list[int]:
+    """The facts that these may have taken the place of, or put in doubt."""
+    return [row[0] for row in db.run("fact_links_to", ids=array(facts))]
+
+
+def of_key(db: Connection, person: int, scope: int, key: tuple[str, str, int]) -> list[int]:
+    """The facts that state a (attribute, norm, polarity) of a person, whatever became of them."""
+    attribute, norm, polarity = key
+    values = {"person": person, "scope": scope, "attribute": attribute, "norm": norm, "polarity": polarity}
+    return [row[0] for row in db.run("fact_rows_of_key", **values)]
+
+
+def verdicts(db: Connection, facts: Iterable[int], as_of: float | None = None) -> dict[int, Verdict]:
+    """Fact -> what later statements make of it, of those of which they make anything.
+
+    A statement counts while a live paragraph or a hand supports it and nobody retracted it, and if it was said after the
+    last word on the other; one of less authority only puts in doubt. With `as_of` by the words that were known then.
+    """
+    links = db.run("fact_links_of", ids=array(facts)).fetchall()
+    if not links:
+        return {}
+    standing_ones = standing(db, {link[1] for link in links})
+    links = [link for link in links if link[1] in standing_ones]
+    said: dict[int, tuple[float, int]] = {}
+    involved = {id_ for link in links for id_ in link[:2]}
+    for fact, *when in db.run("fact_last_said", ids=array(involved), as_of=as_of):
+        said[fact] = max(said.get(fact, (float("-inf"), 0)), (when[0], when[1]))
+    ranks = {row.id: AUTHORITY[row.authority] for id_ in involved if (row := one(db, id_)) is not None}
+    found: dict[int, Verdict] = {}
+    # in the order in which they were said: the first that ends it, and the last that doubts it
+    for fact, later, outcome, reason in sorted(links, key=lambda link: said.get(link[1], (0.0, 0))):
+        if fact not in said or later not in said or (outcome != "completes" and said[later] <= said[fact]):
+            continue
+        known = found.get(fact, Verdict())
+        if outcome == "doubts" or ranks[later] < ranks[fact]:
+            found[fact] = replace(known, doubter=later)
+        elif known.successor is None:
+            found[fact] = replace(known, successor=later, reason=reason)
+    return found
 
 
 def transitions(db: Connection, fact: int) -> list[Transition]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from ..background.change_follower import ChangeFollower
@@ -20,11 +21,10 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
 from . import rows as fact_rows
-from .dedup import Candidate, MemUpdateChecker, UpdateAction
-from .language.slots import STATEMENT
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
 from .reading import LAST, Heard, Paragraph, ParagraphReader, Reading
-from .rows import FactGroup, Moment, Transition
+from .rows import FactGroup, Transition
+from .succession import Key, MemUpdateChecker, Statement
 from .timeline import ANY, Point
 
 __all__ = ["CURSOR", "SCAN", "FactService"]
@@ -34,8 +34,8 @@ STEP = 100
 """Changes taken up at a time: the writer is held for some tens of milliseconds at most."""
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
-MOST_READ, MOST_STATEMENTS = 1_000, 64
-"""Facts of a person that are read to find statements, and statements that a new one is compared with: the newest."""
+MOST_STATEMENTS = 256
+"""Statements of a person that a new one is compared with: the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,42 +106,44 @@ class FactService(ChangeFollower):
     # comparing statements
 
     async def _checked(self, step: _Step) -> _Step:
-        """The step with a decision for each statement, as if they had come one after the other."""
-        met: dict[tuple[int, int], list[Candidate]] = {}
+        """The step with each statement compared with those of its person and scope, as if they had come one by one."""
+        met: dict[tuple[int, int], list[Statement]] = {}
         readings: list[Reading] = []
         for reading in step.readings:
             scope = reading.paragraph.scope
             heard: list[Heard] = []
             for one in reading.heard:
-                if one.claim.attribute != STATEMENT:
-                    heard.append(one)
-                    continue
                 key = (one.person, scope)
                 if key not in met:
                     met[key] = await self._store.read(partial(self._statements, person=one.person, scope=scope))
-                compared, met[key] = await self._compared(one, met[key])
+                compared, met[key] = await self._compared(one, met[key], reading.paragraph.at)
                 heard.append(compared)
             readings.append(replace(reading, heard=tuple(heard)))
         return replace(step, readings=tuple(readings))
 
-    def _statements(self, db: Connection, person: int, scope: int) -> list[Candidate]:
-        rows = fact_rows.held(db, [person], [scope], Moment(self._clock.now()), limit=MOST_READ)
-        return [Candidate(row.norm, row.value) for row in rows if row.attribute == STATEMENT][:MOST_STATEMENTS]
+    def _statements(self, db: Connection, person: int, scope: int) -> list[Statement]:
+        rows = db.run("fact_statements", person=person, scope=scope, limit=MOST_STATEMENTS).fetchall()
+        known = [Statement((row[0], row[1], row[2]), row[3], row[4], _day(row[5])) for row in rows]
+        return list({one.key: one for one in reversed(known)}.values())[::-1]
 
-    async def _compared(self, heard: Heard, known: list[Candidate]) -> tuple[Heard, list[Candidate]]:
-        """The statement with what is decided on it, and the statements that are known then."""
+    async def _compared(self, heard: Heard, known: list[Statement], at: float) -> tuple[Heard, list[Statement]]:
+        """The claim with what it has to do with the statements known, and the statements that are known then."""
         claim = heard.claim
-        if any(one.key == claim.norm for one in known):
+        if claim.norm in (ANY, LAST):
             return heard, known
-        decision = await self._checker.check(claim.value, known)
-        if decision.action is UpdateAction.SKIP and decision.target:
-            claim = replace(claim, norm=decision.target.key)
-        else:
-            if decision.merged:
-                claim = replace(claim, value=decision.merged, norm=content_hash(fold(decision.merged)))
-            gone = decision.target.key if decision.target else ""
-            known = [Candidate(claim.norm, claim.value), *(one for one in known if one.key != gone)]
-        return replace(heard, claim=claim, decision=decision), known
+        key = (claim.attribute, claim.norm, claim.polarity)
+        new = Statement(key, claim.sentence or claim.value, claim.kind, _day(at))
+        found = tuple(await self._checker.check(new, [one for one in known if one.key != new.key]))
+        repeated = next((one for one in found if one.repeats), None)
+        merged = next((one.merged for one in found if one.merged), "")
+        if repeated is not None and all(one.key != new.key for one in known):
+            claim = replace(claim, norm=repeated.known.key[1])
+        elif merged:
+            claim = replace(claim, value=merged, norm=content_hash(fold(merged)))
+            new = replace(new, key=(claim.attribute, claim.norm, claim.polarity), text=merged)
+        if repeated is None:
+            known = [new, *(one for one in known if one.key != new.key)]
+        return replace(heard, claim=claim, compared=found), known
 
     # keeping
 
@@ -200,44 +202,55 @@ class FactService(ChangeFollower):
         return [heard] if any(claim.norm in (row.norm, ANY) for row in held) else []
 
     def _take(self, db: Connection, paragraph: Paragraph, heard: Heard, now: float) -> None:
-        """Take in a claim, unless this paragraph was read so before."""
-        claim, decision = heard.claim, heard.decision
+        """Take in a claim, unless this paragraph was read so before, and what it has to do with others."""
+        claim, compared = heard.claim, heard.compared
         group = FactGroup.of(heard.person, None, paragraph.scope, claim.attribute, claim.norm)
         key = asdict(group) | {"paragraph": paragraph.id, "norm": claim.norm, "polarity": claim.polarity}
-        if db.run("fact_said_before", **key).fetchone() is not None:
-            return
-        said = Point(
-            0, paragraph.id, claim.valid_from, claim.norm, claim.polarity, claim.value, heard.authority,
-            heard.confidence, claim.valid_to, claim.told, claim.sentence,
-        )  # fmt: skip
-        change = Change(now, paragraph.recorded_at, decision.reason if decision else "stated")
-        merged = decision is not None and bool(decision.merged)
-        self._ledger.settle(db, group, change, [said], merged=merged)
-        if decision is None or decision.target is None:
-            return
-        held = [row for row in fact_rows.in_group(db, group) if row.is_held]
-        if not held:
-            return
-        new, refute = held[0], [[held[0].id, paragraph.id]]
-        if decision.action is UpdateAction.SKIP:
-            # a repetition is kept with the fact it repeats
-            undo = undo_records.keep(db, UNDO_KIND, snapshot((), (), refute=refute), "", change.reason, now)
-            note = Transition(new.status, new.status, None, undo, "", change.reason, change.at)
-            fact_rows.transition(db, new.id, note)
-            return
-        # a completed statement gives way by the decision, and not by the rules
-        rows = [row for row in fact_rows.in_group(db, replace(group, norm=decision.target.key)) if row.is_held]
-        if not rows:
-            return
-        undo = undo_records.keep(db, UNDO_KIND, snapshot(rows, [*rows, new], refute=refute), "", change.reason, now)
-        for row in rows:
-            if merged:
-                for point in fact_rows.points(db, [row.id]):
-                    fact_rows.put_evidence(db, replace(point, fact=new.id, value=new.value))
-            state = replace(
-                row, status="superseded", pinned=1, valid_to=max(row.valid_from, new.valid_from),
-                superseded_at=change.at, superseded_by=new.id,
+        repeated = next((one for one in compared if one.repeats), None)
+        reason = repeated.reason if repeated else next((one.reason for one in compared), "stated")
+        change = Change(now, paragraph.recorded_at, reason)
+        if db.run("fact_said_before", **key).fetchone() is None:
+            said = Point(
+                0, paragraph.id, claim.valid_from, claim.norm, claim.polarity, claim.value, heard.authority,
+                heard.confidence, claim.valid_to, claim.told, claim.sentence,
             )  # fmt: skip
-            fact_rows.decide(db, state)
-            note = Transition(row.status, state.status, new.id, undo, "", change.reason, change.at)
-            fact_rows.transition(db, row.id, note)
+            merged = any(one.merged for one in compared)
+            self._ledger.settle(db, group, change, [said], merged=merged, kind=claim.kind, importance=claim.importance)
+            if repeated is not None:
+                self._note_repetition(db, group, claim.polarity, paragraph, change)
+        self._link(db, (claim.attribute, claim.norm, claim.polarity), heard, paragraph.scope, change)
+
+    def _note_repetition(
+        self, db: Connection, group: FactGroup, polarity: int, paragraph: Paragraph, change: Change
+    ) -> None:
+        """A repetition is kept with the fact that it repeats, which can be undone."""
+        held = [row for row in fact_rows.in_group(db, group) if row.is_held and row.polarity == polarity]
+        for row in held[:1]:
+            detail = snapshot((), (), refute=[[row.id, paragraph.id]])
+            undo = undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+            fact_rows.transition(
+                db, row.id, Transition(row.status, row.status, None, undo, "", change.reason, change.at)
+            )
+
+    def _link(self, db: Connection, key: Key, heard: Heard, scope: int, change: Change) -> None:
+        """Keep what the comparison came to, and let it count."""
+        mine = fact_rows.of_key(db, heard.person, scope, key)
+        touched = set[int]()
+        for one in heard.compared:
+            if one.known.key == key:
+                continue
+            others = fact_rows.of_key(db, heard.person, scope, one.known.key)
+            if one.if_later:
+                fact_rows.link(db, others, mine, one.if_later, one.reason)
+            if one.if_earlier:
+                fact_rows.link(db, mine, others, one.if_earlier, one.reason)
+            if one.merged:
+                # the whole goes when either of its texts goes
+                for point in fact_rows.points(db, others):
+                    fact_rows.put_evidence(db, replace(point, fact=mine[-1], value=heard.claim.value))
+            touched |= {*mine, *others}
+        self._ledger.weigh(db, sorted(touched), change)
+
+
+def _day(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"

@@ -20,8 +20,8 @@ from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
-from ..facts.dedup import MemUpdateChecker
 from ..facts.service import FactService
+from ..facts.succession import MemUpdateChecker
 from ..forgetting.files import purge_again
 from ..forgetting.purge import PurgeService
 from ..forgetting.service import DeletionService
@@ -112,7 +112,7 @@ class SDKMemoryKernel:
             chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
         )  # fmt: skip
         checker = MemUpdateChecker(
-            config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
+            config.facts, embedder=lambda: self.vectors.configured, chat=lambda: chat, background=background
         )
         self.facts = FactService(
             store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,

@@ -106,7 +106,7 @@ class PersonProfileService:
         self._zones = zones
         self._indexes = indexes
         self._following = facts
-        self._facts = FactReader(store)
+        self._facts = FactReader(store, zones)
         self._access = Access(store.names, config)
 
     def profile(self, db: Connection, key: str, caller: Caller) -> Profile:

@@ -80,7 +80,7 @@ class ContextBuilder:
         self._clock = clock
         self._zones = zones
         self._access = Access(store.names, config)
-        self._facts = FactReader(store)
+        self._facts = FactReader(store, zones)
 
     async def context(self, request: GetContext) -> Context:
         """The context of the messages. Persons and facts are read while the search runs."""

@@ -15,6 +15,7 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
+from ..ids import row_number
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
@@ -44,6 +45,8 @@ LIKELY = 30
 """Hits by which statements are chosen."""
 SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
+FACT_HITS = 3
+"""Hits that bring the facts they state."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
 
@@ -74,7 +77,7 @@ class SearchService:
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._access = Access(store.names, config)
         self._retriever = DualPathRetriever(store.names)
-        self._facts = FactReader(store)
+        self._facts = FactReader(store, zones)
         self._aggregate = AggregateQueryService()
 
     def request(self, **asked: Any) -> KernelSearchRequest:
@@ -128,15 +131,21 @@ class SearchService:
         """Words, names and the graph are looked up while the model embeds the query."""
         window, as_of = self._times(request)
 
+        def answered(db: Connection, answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:
+            answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
+            answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
+            answer.summary = summary(answer.hits)
+            self._add_facts(db, request, plan, answer)
+            return answer
+
         def begin(db: Connection) -> RetrievalResult | tuple[SearchPlan, RetrievalResult, QueryEmbedding, LaneResults]:
             if not self._access.serves(db, Caller.of(request)):
                 return RetrievalResult(mode=request.mode, filtered=True)
             indexes = self._indexes.caught_up(db)
             plan = self._plan(db, request, source, window, as_of)
             answer = RetrievalResult(mode=request.mode)
-            self._add_facts(db, request, plan, answer)
             if not plan.query.text:
-                return _answered(answer, _newest(db, plan), plan)
+                return answered(db, answer, _newest(db, plan), plan)
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
             return plan, answer, query, self._retriever.lexical(db, indexes, plan)
@@ -159,14 +168,14 @@ class SearchService:
                 fused = self._retriever.rank(db, indexes, plan, found)
                 answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
                 if request.mode == "episode":
-                    return _answered(answer, episode_hits(db, fused, plan, found.allow), plan)
+                    return answered(db, answer, episode_hits(db, fused, plan, found.allow), plan)
                 hits = ranked_hits(db, fused, plan)
                 if request.mode != "aggregate":
-                    return _answered(answer, with_replaced(db, hits, plan), plan)
+                    return answered(db, answer, with_replaced(db, hits, plan), plan)
                 branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
                 if plan.window is not None and hits:
                     branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
-                return _answered(answer, self._aggregate.merge(branches, plan.limit), plan)
+                return answered(db, answer, self._aggregate.merge(branches, plan.limit), plan)
 
             return await self._store.read(carried(finish))
 
@@ -220,7 +229,7 @@ class SearchService:
     def _add_facts(
         self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, answer: RetrievalResult
     ) -> None:
-        """What is known of whom the query names, or of the user who asks of himself."""
+        """What is known of whom the query names, or of the user who asks of himself: what the first hits say, too."""
         limit = self._config.facts.search_limit
         if not limit:
             return
@@ -228,7 +237,9 @@ class SearchService:
         if request.user_id and FIRST_PERSON.search(request.query):
             called = self._indexes.names.index.matching(request.user_id, plan.scopes)
             persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
-        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare)
+        rows = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS]]
+        hits = tuple(row for row in rows if row is not None)
+        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits)
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
                 answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
@@ -258,10 +269,3 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
 
 def _likeliest(hits: Sequence[Hit]) -> float:
     return max((hit.confidence for hit in hits), default=0.0)
-
-
-def _answered(answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:
-    answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
-    answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
-    answer.summary = summary(answer.hits)
-    return answer

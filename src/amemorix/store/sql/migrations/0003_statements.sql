@@ -54,5 +54,28 @@ update paragraphs set extracted = 0 where extracted > 0;
 
 update meta set value = (select coalesce(max(seq), 0) from changes) || ':0' where key = 'extracted_upto';
 
+-- What the comparison of two statements of one person came to, by their words alone: `later` says that `fact` is over
+-- (replaces, ends), may be over (doubts) or is part of it (completes). It counts while `later` stands and, but for `completes`,
+-- was said after `fact`.
+create table fact_links (
+    fact integer not null references facts (id) on delete cascade,
+    later integer not null references facts (id) on delete cascade,
+    outcome text not null check (outcome in ('replaces', 'ends', 'completes', 'doubts')),
+    reason text not null default '',
+    primary key (fact, later)
+) strict, without rowid;
+
+create index fact_links_by_later on fact_links (later);
+
+-- What a fact had taken the place of, or had put in doubt, is looked at again when it goes.
+drop trigger facts_removed;
+
+create trigger facts_removed before delete on facts begin
+    update facts set pinned = 0 where superseded_by = old.id and status = 'superseded';
+    insert into changes (kind, id)
+    select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
+    where f.superseded_by = old.id or f.doubted_by = old.id or f.id = old.id;
+end;
+
 -- The language and version of the prompt with which the chat model has read an episode; empty: it has not.
 alter table episodes add column prompt text not null default '';

@@ -5,7 +5,7 @@ create function facts_removed() returns trigger language plpgsql as $$
 begin
     insert into changes (kind, id)
     select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
-    where f.superseded_by = old.id or f.id = old.id;
+    where f.superseded_by = old.id or f.doubted_by = old.id or f.id = old.id;
     return old;
 end $$;
 create trigger facts_removed before delete on facts for each row execute function facts_removed();

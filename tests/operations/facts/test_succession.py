@@ -1,0 +1,177 @@
+"""What a person says later about the same matter: what it ends, what it doubts, and that every such change can go back."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import ScriptedChat, memory_host
+from conftest import Open
+from entrance import found, said, told
+
+START, DAY = 1_660_000_000.0, 86_400.0
+PAIRS = [
+    line.split("\t") for line in (Path(__file__).parents[2] / "data" / "old_new_blind.tsv").read_text("utf-8").splitlines()
+]  # fmt: skip
+"""(language, what becomes of the older line, the older line, the later one, a question); never trained on."""
+CIVIC, SOLD, AGAIN = (
+    "Drives a Honda Civic",
+    "Sold the Honda Civic, no longer drives",
+    "Bought a new Honda Civic, drives again",
+)
+
+
+async def fact(host: AMemorixHostService, text: str, at: float = START, **args: Any) -> str:
+    """Hand over a fact about Mara; returns its paragraph."""
+    given = {"source_type": "person_fact", "person_ids": ["Mara"], "chat_id": "c", "timestamp": at, **args}
+    stored = (await told(host, text, **given))["stored_ids"][0]
+    await host.settle(120)
+    return stored
+
+
+async def listed(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
+    answer = await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000, **args})
+    assert answer["success"], answer
+    return answer["items"]
+
+
+async def statuses(host: AMemorixHostService, **args: Any) -> dict[str, str]:
+    return {item["value"]: item["status"] for item in await listed(host, **args)}
+
+
+async def done(host: AMemorixHostService, component: str, action: str, **args: Any) -> dict[str, Any]:
+    answer = await host.invoke(component, {"action": action, **args})
+    assert answer["success"], answer
+    await host.settle(120)
+    return answer
+
+
+@pytest.mark.parametrize("model", [False, pytest.param(True, marks=pytest.mark.local_model)])
+async def test_what_is_outdated_is_not_shown_as_sure(tmp_path: Path, model: bool) -> None:
+    async with memory_host(tmp_path, embedding={"provider": "local" if model else "none"}) as host:
+        for number, (_, _, *lines, _) in enumerate(PAIRS):
+            for place, text in enumerate(lines):
+                given = {"source_type": "person_fact", "person_ids": [f"Mara{number}"], "chat_id": f"c{number}"}
+                await told(host, text, **given, timestamp=START + 30 * DAY * place)
+        await host.settle(600)
+        newest, sure, given_up = 0, list[str](), list[str]()
+        for number, (_, label, old, new, question) in enumerate(PAIRS):
+            held = {item["sentence"]: item["status"] for item in await listed(host, chat_id=f"c{number}")}
+            if label == "apart":
+                given_up += [old] if held.get(old) == "superseded" else []
+                continue
+            sure += [old] if held.get(old) == "active" else []
+            brought = (await found(host, f"Mara{number} {question}?", chat_id=f"c{number}"))["facts"]
+            newest += bool(brought) and brought[0]["sentence"] == new
+    changed = sum(label != "apart" for _, label, *_ in PAIRS)
+    assert newest >= 0.8 * changed
+    assert len(sure) <= (0.1 if model else 0.2) * changed, sure
+    assert len(given_up) <= 0.15 * (len(PAIRS) - changed), given_up
+
+
+async def test_what_was_said_earlier_gives_way_whichever_comes_first(opened: Open, tmp_path: Path) -> None:
+    outcomes: list[dict[str, str]] = []
+    lines = ((CIVIC, START), (SOLD, START + DAY), ("Plays the violin", START + 2 * DAY))
+    for number, order in enumerate(itertools.permutations(lines)):
+        host = await opened(tmp_path / str(number))
+        for text, at in order:
+            await fact(host, text, at)
+        outcomes.append(await statuses(host))
+    assert outcomes == [{CIVIC: "superseded", SOLD: "active", "Plays the violin": "active"}] * 6
+
+
+async def test_what_is_said_again_counts_again(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    await fact(host, SOLD, START + DAY)
+    await fact(host, CIVIC, START + 2 * DAY)
+    held = await statuses(host, status=["active"])
+    assert CIVIC in held
+    assert SOLD not in held
+
+
+async def test_deleting_the_later_line_gives_the_older_its_place_back(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    later = await fact(host, SOLD, START + DAY)
+    select = {"mode": "paragraph", "selector": {"ids": [later]}}
+    deleted = await done(host, "memory_delete_admin", "execute", **select)
+    assert await statuses(host) == {CIVIC: "active"}
+    await done(host, "memory_delete_admin", "restore", operation_id=deleted["operation_id"])
+    assert await statuses(host) == {CIVIC: "superseded", SOLD: "active"}
+    await done(host, "memory_delete_admin", "execute", **select, purge=True)
+    assert await statuses(host) == {CIVIC: "active"}
+
+
+async def test_the_next_of_a_row_takes_the_place_of_one_that_goes(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    middle = await fact(host, SOLD, START + DAY)
+    await fact(host, "Sold the Honda Civic because of the fuel", START + 2 * DAY)
+    await done(host, "memory_delete_admin", "execute", mode="paragraph", selector={"ids": [middle]})
+    assert (await statuses(host))[CIVIC] == "superseded"
+
+
+async def test_it_can_be_undone_and_asked_for_as_it_was(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    before = host.surroundings.clock.now() if hasattr(host, "surroundings") else 0.0
+    await fact(host, SOLD, START + DAY)
+    (old,) = await listed(host, status="superseded")
+    shown = await host.invoke("memory_fact_admin", {"action": "get", "fact_id": old["id"]})
+    last = shown["transitions"][-1]
+    assert (last["was"], last["became"], bool(last["undo_id"])) == ("active", "superseded", True), before
+    assert old["superseded_by"] == last["cause"]
+    await done(host, "memory_fact_admin", "undo", undo_id=last["undo_id"])
+    assert await statuses(host) == {CIVIC: "active", SOLD: "retracted"}
+
+
+async def test_a_word_of_less_weight_only_doubts(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC, metadata={"trust": "manual_confirmed"})
+    await fact(host, SOLD, START + DAY)
+    old = next(item for item in await listed(host) if item["value"] == CIVIC)
+    new = next(item for item in await listed(host) if item["value"] == SOLD)
+    assert (old["status"], old["doubted_by"], new["status"]) == ("maybe_outdated", new["id"], "active")
+    assert await statuses(host, status=["maybe_outdated"]) == {CIVIC: "maybe_outdated"}
+    assert await statuses(host, status=["active"]) == {SOLD: "active"}
+    assert (await host.invoke("memory_fact_admin", {"action": "status"}))["counts"]["maybe_outdated"] == 1
+    brought = (await found(host, "Does Mara drive a car, the Honda Civic?", chat_id="c"))["facts"]
+    assert [item["value"] for item in brought] == [SOLD, CIVIC]
+
+
+async def test_an_allergy_is_not_sure_past_a_later_word_on_it(host: AMemorixHostService) -> None:
+    await fact(host, "Cannot have peanuts at all, a bad allergy")
+    await fact(host, "Had peanuts at the fair and enjoyed every one of the peanuts", START + DAY)
+    assert (await statuses(host))["Cannot have peanuts at all, a bad allergy"] in ("maybe_outdated", "superseded")
+
+
+async def test_other_persons_and_chats_end_nothing(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    await fact(host, SOLD, START + DAY, person_ids=["Tom"])
+    await fact(host, SOLD, START + DAY, chat_id="d")
+    assert {(item["person_id"], item["chat_id"], item["status"]) for item in await listed(host)} == {
+        ("Mara", "c", "active"), ("Tom", "c", "active"), ("Mara", "d", "active"),
+    }  # fmt: skip
+
+
+async def test_a_chat_model_may_say_that_one_takes_the_place_of_another(opened: Open) -> None:
+    host = await opened(
+        chat=ScriptedChat({"dedup": {"action": "replace", "target": 1}}), facts={"dedup_threshold": 0.1}
+    )
+    await fact(host, "Paints with oil on Sundays", START + DAY)
+    await fact(host, "Paints with water colours on Sundays")
+    assert await statuses(host) == {
+        "Paints with oil on Sundays": "active", "Paints with water colours on Sundays": "superseded",
+    }  # fmt: skip
+
+
+async def test_a_sentence_stands_alone(host: AMemorixHostService) -> None:
+    await fact(host, CIVIC)
+    await said(host, "c", ("Kevin", "I'm allergic to peanuts", START))
+    await host.settle(120)
+    items = {item["person"]: item for item in await listed(host)}
+    assert items["Mara"]["sentence"] == CIVIC
+    assert items["Kevin"]["sentence"].startswith("Kevin (2022-08-08): ")
+    assert "peanuts" in items["Kevin"]["sentence"]
+    assert items["Kevin"]["kind"] == "health"
+    assert [item["person"] for item in await listed(host, kind="health")] == ["Kevin"]
