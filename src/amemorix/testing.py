@@ -120,9 +120,7 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     return path
 
 
-ASK_NOBODY = {
-    "episode": {"model_enabled": False}, "extraction": {"model": False}, "profile": {"use_chat_model": False},
-}  # fmt: skip
+ASK_NOBODY = {"episode": {"model_enabled": False}, "extraction": {"chinese_names": False}}
 """What derives in the background asks no chat model."""
 
 
@@ -141,8 +139,8 @@ async def memory_host(
 
     Without `embed` there are no vectors, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
-    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model is asked for
-    episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given, in
+    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model reads
+    episodes only where `episode` is given. The clock stands still unless another is given, in
     November 2023: what is dated later has not happened yet, and no search shows its facts. Chinese names are read where
     `extraction` says so. The configuration file is not watched.
     """

@@ -106,8 +106,8 @@ class ChangeFollower(ABC):
     """
 
     def __init__(
-        self, store: MetadataStore, *, background: Executor, what: str, pause: float, idle_share: float,
-        cursor_key: str = "", enabled: bool = True,
+        self, store: MetadataStore, *, background: Executor, what: str, pause: float | Callable[[], float],
+        idle_share: float, cursor_key: str = "", enabled: bool = True,
     ) -> None:  # fmt: skip
         self._store = store
         self._background = background

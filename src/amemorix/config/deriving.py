@@ -31,12 +31,15 @@ class Episode(Section):
     )
     retry_max_seconds: float = live(300.0, "Longest pause between tries.", gt=0, le=86_400)
     max_attempts: int = live(5, "Tries before a source is left alone until somebody asks for it.", ge=1, le=100)
-    model_enabled: bool = live(True, "Let the chat model, if there is one, divide and describe finished episodes.")
+    model_enabled: bool = live(
+        True,
+        "Let the chat model, if there is one, read finished episodes: it divides and describes them, and says what is to be kept of the people and things in them.",
+    )
     model_quiet_minutes: float = live(
         30.0, "Without news for so long an episode counts as finished even if nothing follows.", ge=0, le=10_000
     )
-    model_min_paragraphs: int = live(3, "Shorter episodes are left to the rules.", ge=1, le=500)
-    model_paragraphs: int = live(60, "Most paragraphs shown to the model at once.", ge=2, le=500)
+    model_min_paragraphs: int = live(1, "Shorter episodes are left to the rules.", ge=1, le=500)
+    model_paragraphs: int = live(30, "Most paragraphs shown to the model at once.", ge=2, le=500)
     model_chars: int = live(6_000, "Most characters shown to the model at once.", ge=500, le=200_000)
     model_retry_minutes: float = live(
         10.0, "First pause after the model gave no usable answer; it doubles each time.", gt=0, le=10_000
@@ -51,18 +54,17 @@ class Extraction(Section):
     enabled: bool = live(True, "Read new paragraphs for names and relations.")
     rules: bool = live(True, "Read names: English ones by how they are written, Chinese ones by `chinese_names`.")
     chinese_names: bool = live(True, "Read Chinese names with the local model `lac`, if it is installed.")
-    model: bool = live(True, "Read by the chat model as well, if there is one.")
+    model: bool = live(True, "Keep the relations that the chat model reads in episodes, if there is one.")
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that are not read.")
     max_relations: int = live(8, "Most relations taken from one paragraph.", ge=0, le=100)
     max_entities: int = live(16, "Most entities taken from one paragraph.", ge=0, le=200)
-    model_messages: bool = live(
-        False,
-        "Show the chat model single chat messages too, and not only texts and summaries; it costs tokens for each.",
-    )
-    model_batch: int = live(12, "Paragraphs shown to the chat model in one call.", ge=1, le=100)
-    model_chars: int = live(6_000, "Most characters shown to the chat model in one call.", ge=500, le=200_000)
+    model_messages: bool = live(False, "No effect any more: the chat model reads whole episodes.")
+    model_batch: int = live(12, "No effect any more: `episode.model_paragraphs` counts.", ge=1, le=100)
+    model_chars: int = live(6_000, "No effect any more: `episode.model_chars` counts.", ge=500, le=200_000)
     poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
-    model_retry_seconds: float = live(60.0, "Pause after the chat model could not answer.", gt=0, le=86_400)
+    model_retry_seconds: float = live(
+        60.0, "No effect any more: `episode.model_retry_minutes` counts.", gt=0, le=86_400
+    )
 
 
 class Profile(Section):

@@ -40,7 +40,6 @@ _FORMS = {
     facts.CURSOR: _UPTO,
     facts.SCAN: _Form(f"(?:{_NUMBER}:{_NUMBER})?", ("paragraphs", "changes"), ""),
     extraction.CURSOR: _PLACE,
-    extraction.MODEL_CURSOR: _PLACE,
     namings.PLACE: _Form(f"(?:{_NUMBER}:{_NUMBER}:{_NUMBER})?", ("", "paragraphs", "paragraphs"), ""),
 }
 _WATERMARKS = WATERMARK.format("")

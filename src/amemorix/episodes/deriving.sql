@@ -2,7 +2,7 @@
 -- the paragraphs named in the next changes, live or not, with their time and the episode that holds them
 select c.seq, p.source, coalesce(p.event_start, p.recorded_at), m.episode
 from changes c left join paragraphs p on p.id = c.id left join episode_paragraphs m on m.paragraph = p.id
-where c.seq > :cursor and c.kind = 'paragraph' order by c.seq limit :limit;
+where c.seq > :cursor and c.seq <= :upto and c.kind = 'paragraph' order by c.seq limit :limit;
 
 -- name: episode_expired
 -- expired paragraphs that an episode still tells of, where nothing is to be done yet
@@ -88,16 +88,16 @@ from episodes where id in (select value from json_each(:ids)) order by id;
 
 -- name: episode_insert
 insert into episodes (source, scope, stretch, title, summary, event_start, event_end, paragraph_count, participants,
-                      keywords, segmented_by, model_due, derived_at)
+                      keywords, segmented_by, model_due, prompt, derived_at)
 values (:source, :scope, :stretch, :title, :summary, :event_start, :event_end, :paragraph_count, :participants,
-        :keywords, :segmented_by, :model_due, :now)
+        :keywords, :segmented_by, :model_due, :prompt, :now)
 returning id;
 
 -- name: episode_update
 update episodes set scope = :scope, stretch = :stretch, title = :title, summary = :summary, event_start = :event_start,
                     event_end = :event_end, paragraph_count = :paragraph_count, participants = :participants,
                     keywords = :keywords, segmented_by = :segmented_by, model_due = :model_due, model_attempts = 0,
-                    revision = revision + 1, derived_at = :now
+                    prompt = :prompt, revision = revision + 1, derived_at = :now
 where id = :id returning id;
 
 -- name: episodes_remove
@@ -128,8 +128,19 @@ returning id, source, stretch, revision, model_attempts;
 -- name: episode_model_put_off
 update episodes set model_due = :due, model_attempts = :attempts where id = :id and revision = :revision;
 
+-- name: episode_model_read
+-- the model has read it, and the rules' words stand
+update episodes set model_due = null, prompt = :prompt where id = :id;
+
 -- name: episode_is_at
 select 1 from episodes where id = :id and revision = :revision and model_due is not null;
 
 -- name: episode_model_counts
 select count(*), count(*) filter (where model_due <= :now) from episodes where model_due is not null;
+
+-- name: episode_statement_lines
+-- those of the paragraphs on which something rests that is kept of a person, with its weight
+select e.paragraph, max(f.importance) from fact_evidence e join facts f on f.id = e.fact
+where e.paragraph in (select value from json_each(:ids)) and e.stance = 'support'
+  and f.person is not null and f.deleted_at is null and f.status <> 'retracted'
+group by e.paragraph;

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Episode
-from ..language.extractive_summary import keywords, summarise, title
+from ..language.extractive_summary import LINE_CHARS, cut, keywords, telling, title
 from ..language.normalise import term_hashes, tokens, unpack_terms
 from ..store.ports import Connection
 from ..store.queries import array
@@ -21,7 +23,7 @@ from ..store.rows.paragraphs import PersonOf
 from . import rows as episode_rows
 from .rows import BEGINNING, EpisodeDraft, Material, News, Place, Regrouping
 
-__all__ = ["TITLE_CHARS", "Derived", "Persons", "derive", "speaker_of", "times_of", "words_of"]
+__all__ = ["SPEAKER", "TITLE_CHARS", "Derived", "Persons", "derive", "speaker_of", "times_of", "words_of"]
 
 BLOCK = 6
 """Paragraphs compared on each side of a possible change of topic."""
@@ -29,6 +31,8 @@ COMPARED_AT_ONCE = 128
 """Places compared in one go: a table of so many paragraphs by their words stays small."""
 SPEAKER = 1
 TITLE_CHARS = 120
+MOST_LINES, SUMMARY_CHARS = 10, 800
+"""Lines of a summary, and their characters where they are chosen by their words."""
 Persons = Mapping[int, Sequence[PersonOf]]
 """Paragraph -> persons bound to it."""
 PAGE = 256
@@ -47,7 +51,7 @@ class Derived:
     read: int = 0
 
 
-def derive(db: Connection, source: int, now: float, settings: Episode, *, has_model: bool) -> Derived:
+def derive(db: Connection, source: int, now: float, settings: Episode, zone: tzinfo, *, has_model: bool) -> Derived:
     """The next piece of work in this source: from just before its earliest news until the new cuts meet the old ones.
 
     Empty if it has no news.
@@ -82,7 +86,7 @@ def derive(db: Connection, source: int, now: float, settings: Episode, *, has_mo
         if has_model and len(segment) >= settings.model_min_paragraphs:
             finished = i + 1 < len(walk.segments) or walk.end is not None
             model_due = now if finished else now + settings.model_quiet_minutes * 60
-        drafts.append(_rules_draft(db, segment, model_due))
+        drafts.append(_rules_draft(db, segment, model_due, zone))
     # those that the span was made of, and those that the walk has passed on its way
     end = math.inf if walk.end is None else walk.end[0]
     answered = [n.id for n in news if n.since <= span.upto or (n.upto < end and (span.anew or not n.anew))]
@@ -167,26 +171,40 @@ def _assigned(drafts: Sequence[EpisodeDraft], free: dict[int, EpisodeDraft]) -> 
     return Regrouping(tuple(changed), tuple(inserts), tuple(left), tuple(asked))
 
 
-def _rules_draft(db: Connection, segment: Sequence[Material], model_due: float | None) -> EpisodeDraft:
-    """A stretch described by its own words."""
-    texts = [paragraph.content for paragraph in segment]
-    words = keywords(texts)
-    persons = paragraph_rows.persons(db, [paragraph.id for paragraph in segment])
-    heading = title(words, texts)
+def _rules_draft(db: Connection, segment: Sequence[Material], model_due: float | None, zone: tzinfo) -> EpisodeDraft:
+    """A stretch described by its own words: the lines that tell what is kept of somebody, then those that tell the most."""
+    texts = [" ".join(paragraph.content.split()) for paragraph in segment]
+    ids = [paragraph.id for paragraph in segment]
+    words, persons = keywords(texts), paragraph_rows.persons(db, ids)
+    names = {person.name for found in persons.values() for person in found}
+    weight = dict[int, float](db.run("episode_statement_lines", ids=array(ids)).fetchall())
+    kept = heapq.nlargest(MOST_LINES, (i for i, id_ in enumerate(ids) if id_ in weight), key=lambda i: weight[ids[i]])
+    others = [i for i in range(len(ids)) if i not in kept]
+    room = SUMMARY_CHARS - sum(min(LINE_CHARS, len(texts[i])) for i in kept)
+    more = telling([texts[i] for i in others], words, MOST_LINES - len(kept), room, names)
+    shown = sorted([*kept, *(others[i] for i in more)])
+    heading = title([texts[i] for i in shown] or texts, words, names)
     start, end = times_of(segment)
     return EpisodeDraft(
         scope=segment[0].scope,
         stretch=segment[0].id,
         title=heading,
-        summary=summarise([(speaker_of(persons, p.id), p.content) for p in segment], words),
+        summary="\n".join(_told(speaker_of(persons, ids[i]), segment[i].event_start, texts[i], zone) for i in shown),
         event_start=start,
         event_end=end,
         participants=tuple(dict.fromkeys(p.person_id for found in persons.values() for p in found)),
         keywords=tuple(words),
-        paragraphs=tuple(p.id for p in segment),
+        paragraphs=tuple(ids),
         terms=words_of((heading, *words)),
         model_due=model_due,
     )
+
+
+def _told(speaker: str, at: float | None, text: str, zone: tzinfo) -> str:
+    """A line of a summary: who said it, on which day, and what."""
+    day = "" if at is None else datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d")
+    who = f"{speaker} ({day}): " if speaker and day else f"{speaker or day}: " if speaker or day else ""
+    return who + cut(text)
 
 
 def speaker_of(persons: Persons, paragraph: int) -> str:

@@ -87,6 +87,10 @@ class EpisodeItem(BaseModel):
     paragraph_count: int = 0
     revision: int = Field(default=1, description="Counts how often it was made again.")
     segmented_by: str = Field(default="rules", description="`rules`, or `model` for the chat model's own words.")
+    prompt: str = Field(
+        default="",
+        description="Language and version of the prompt with which the chat model has read it, such as `en-1`.",
+    )
     derived_at: float = 0.0
     score: float = Field(default=0.0, description="How well it answers the query, 0 to 1.")
     explain: dict[str, Any] = Field(default_factory=dict)

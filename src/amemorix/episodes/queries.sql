@@ -10,7 +10,7 @@ select paragraph, episode from held where episode not in (select episode from st
 
 -- name: episodes_full
 select e.id, e.title, e.summary, e.event_start, e.event_end, e.paragraph_count, e.participants, e.keywords, e.derived_at,
-       s.name, s.source_type, coalesce(c.chat_id, ''), e.scope, e.revision, e.segmented_by
+       s.name, s.source_type, coalesce(c.chat_id, ''), e.scope, e.revision, e.segmented_by, e.prompt
 from episodes e join sources s on s.id = e.source left join chats c on c.id = s.chat
 where e.id in (select value from json_each(:ids));
 

@@ -39,6 +39,7 @@ class EpisodeRow:
     scope: int
     revision: int
     segmented_by: str
+    prompt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ class EpisodeDraft:
     segmented_by: str = "rules"
     terms: tuple[int, ...] = field(default=(), compare=False)
     model_due: float | None = field(default=None, compare=False)
+    prompt: str = field(default="", compare=False)
+    """Of what the chat model has read: the language and version of the words in which it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,7 @@ def store(db: Connection, source: int, work: Regrouping, now: float) -> None:
             "event_start": draft.event_start, "event_end": draft.event_end, "paragraph_count": len(draft.paragraphs),
             "participants": json.dumps(draft.participants, ensure_ascii=False),
             "keywords": json.dumps(draft.keywords, ensure_ascii=False),
-            "segmented_by": draft.segmented_by, "model_due": draft.model_due, "now": now,
+            "segmented_by": draft.segmented_by, "model_due": draft.model_due, "prompt": draft.prompt, "now": now,
         }  # fmt: skip
         kept = db.run("episode_update", **values, id=old).fetchone() if old else None
         episode = old if kept else db.run("episode_insert", **values, source=source).fetchone()[0]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Episode
+from ..config.model import Config
 from ..errors import MemoryFault
-from ..ports import ChatModel
+from ..facts.service import CURSOR as FACTS_CURSOR
+from ..ports import ChatModel, Embedder
 from ..store import changes as change_log
 from ..store import tasks as task_rows
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
@@ -36,6 +38,8 @@ BATCH, BATCH_PARAGRAPHS = 16, 4_000
 """Sources claimed at a time; paragraphs read before what has been worked out is stored."""
 IDLE_SHARE = 1.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
+FOR_FACTS = 0.5
+"""Seconds between looks while facts are behind."""
 EVERYTHING = (-math.inf, math.inf)
 Spans = Mapping[int, Sequence[tuple[float, float]]]
 """Source -> the stretches of time in which it has changed."""
@@ -65,19 +69,24 @@ class EpisodeService(ChangeFollower):
     """
 
     def __init__(
-        self, store: MetadataStore, *, settings: Episode, clock: Clock, background: Executor,
-        chat: ChatModel | None = None,
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, background: Executor,
+        embedder: Callable[[], Embedder | None], chat: ChatModel | None = None,
     ) -> None:  # fmt: skip
+        settings = config.episode
         super().__init__(
-            store, background=background, what="deriving episodes", pause=settings.poll_interval_seconds,
+            store, background=background, what="deriving episodes", pause=self._rest,
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._settings = settings
         self._clock = clock
+        self._zones = zones
+        self._facts = config.facts.enabled
+        self._is_waiting = False
         self._tasks = TaskWorker(store, KIND, clock=clock, lease=settings.lease_seconds, most=settings.max_attempts)
         self.model = EpisodeModelService(
-            store, settings=settings, clock=clock, chat=chat, background=background, exclusive=self._one
-        )
+            store, config=config, clock=clock, zones=zones, chat=chat, embedder=embedder, background=background,
+            exclusive=self._one,
+        )  # fmt: skip
 
     async def run(self) -> None:
         """Derive, and ask the chat model meanwhile, until cancelled."""
@@ -112,8 +121,16 @@ class EpisodeService(ChangeFollower):
                 done += some
         return done
 
+    def _rest(self) -> float:
+        """Seconds until the next look; facts that are being read are waited for no longer than need be."""
+        return (
+            min(FOR_FACTS, self._settings.poll_interval_seconds)
+            if self._is_waiting
+            else self._settings.poll_interval_seconds
+        )
+
     async def _advance(self, *, hurry: bool = False) -> bool:
-        took = await self._take_up()
+        took = await self._take_up(behind_facts=not hurry)
         while took and hurry and await self._take_up():
             pass
         return await self._work(BATCH, hurry=hurry) != Worked() or took
@@ -138,8 +155,9 @@ class EpisodeService(ChangeFollower):
 
     # taking up what has changed
 
-    async def _take_up(self) -> bool:
-        news = await self._store.read(self._read_news)
+    async def _take_up(self, *, behind_facts: bool = False) -> bool:
+        """Note what has changed; with `behind_facts` only what has been read for facts: a summary tells their lines."""
+        news = await self._store.read(lambda db: self._read_news(db, behind_facts=behind_facts and self._facts))
         if news is None:
             return False
         cursor, upto, spans = news
@@ -152,14 +170,19 @@ class EpisodeService(ChangeFollower):
         await self._store.write(note)
         return True
 
-    def _read_news(self, db: Connection) -> tuple[int, int, Spans] | None:
+    def _read_news(self, db: Connection, *, behind_facts: bool) -> tuple[int, int, Spans] | None:
         """(cursor, how far this reads, what has changed); None if nothing has."""
         cursor = self.position(db)
         floor, last = change_log.bounds(db)
+        if behind_facts:
+            read = int(change_log.get(db, FACTS_CURSOR) or "0")
+            self._is_waiting, last = read < last, min(last, read)
         if cursor < floor:
+            if last < floor:  # facts are being read anew
+                return None
             return cursor, last, dict.fromkeys(self._all_sources(db), (EVERYTHING,))
         if cursor < last:
-            rows = db.run("episode_touched", cursor=cursor, limit=STEP).fetchall()
+            rows = db.run("episode_touched", cursor=cursor, upto=last, limit=STEP).fetchall()
             touched = [row[1:] for row in rows if row[1] is not None]
             return cursor, rows[-1][0] if rows else last, self._spans(db, touched)
         expired = db.run("episode_expired", now=self._clock.now(), limit=STEP).fetchall()
@@ -218,7 +241,12 @@ class EpisodeService(ChangeFollower):
 
     async def _derive(self, source: int) -> Derived:
         now, has_model = self._clock.now(), self.model.available
-        return await self._read_aside(lambda db: grouping.derive(db, source, now, self._settings, has_model=has_model))
+
+        def derive(db: Connection) -> Derived:
+            zone = self._zones.of(db.run("window_chat", source=source).fetchone()[0])
+            return grouping.derive(db, source, now, self._settings, zone, has_model=has_model)
+
+        return await self._read_aside(derive)
 
     async def _keep_all(self, ready: Iterable[tuple[Claim, Derived]]) -> Worked:
         """Store every piece of work in a unit of its own; they share a commit."""

@@ -200,7 +200,8 @@ class ParagraphReader:
         self, db: Connection, material: Sequence[Paragraph], said: Sequence[Sequence[str]], *, wait: bool
     ) -> list[Floats | None] | None:
         """A vector of each sentence where the classifier's model makes them: a paragraph's own, if it is one sentence."""
-        embedder, none = self._embedder(), [None for lines in said for _ in lines]
+        embedder = self._embedder()
+        none: list[Floats | None] = [None for lines in said for _ in lines]
         with contextlib.suppress(ModelUnavailable):
             if embedder is None or embedder.info.provider != "local" or embedder.info.model != classifier().model:
                 return none

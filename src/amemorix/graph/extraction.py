@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import islice
 
-from ..background.change_follower import ChangeFollower, run_forever
+from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..ingest.late_names import last_news, news_sought
 from ..language.names import MOST_CHARS, are_chinese, is_chinese_name, names, possible_names
 from ..language.normalise import normalise_name
 from ..language.passages import Mention
-from ..ports import ChatModel
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import Entity
 from . import extraction_rows
-from .extraction_model import ModelReader
-from .extraction_rows import Origin, Reading, ReadingMaterial
+from .extraction_rows import Reading, ReadingMaterial
 
-__all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
+__all__ = ["CURSOR", "ExtractionService"]
 
-CURSOR, MODEL_CURSOR = "extracted_upto", "model_extracted_upto"
+CURSOR = "extracted_upto"
 NameReader = Callable[[str], Iterable[Mention]]
 STEP = 200
 """Paragraphs taken up at a time."""
@@ -67,15 +64,14 @@ class _Step:
 
 
 class ExtractionService(ChangeFollower):
-    """Reads each paragraph once, and again when a name in it becomes known.
+    """Reads each paragraph once for names, and again when a name in it becomes known.
 
-    The names come first; a chat model adds to them from a place of its own. `chinese` reads Chinese names: without it only
-    those are met that the memory knows.
+    `chinese` reads Chinese names: without it only those are met that the memory knows.
     """
 
     def __init__(
         self, store: MetadataStore, *, settings: Settings, clock: Clock, background: Executor,
-        chat: ChatModel | None = None, chinese: NameReader | None = None,
+        chinese: NameReader | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             store, background=background, what="the reading of paragraphs", pause=settings.poll_interval_seconds,
@@ -84,70 +80,20 @@ class ExtractionService(ChangeFollower):
         self._settings = settings
         self._clock = clock
         self._chinese = chinese
-        self._reader = ModelReader(chat, settings) if chat is not None and settings.enabled and settings.model else None
-        self._one_question = asyncio.Lock()
-
-    async def run(self) -> None:
-        """Read until cancelled."""
-        if self._reader is None:
-            await super().run()
-        else:
-            settings, reader = self._settings, self._reader
-            asking = run_forever(
-                self.model_step, what="the chat model's reading of paragraphs", idle_share=0.0,
-                pause=lambda: settings.model_retry_seconds if reader.away else settings.poll_interval_seconds,
-            )  # fmt: skip
-            await asyncio.gather(super().run(), asking)
-
-    async def drain(self) -> int:
-        """Read until nothing is left to do, or the chat model is away."""
-        steps = await super().drain()
-        while await self.model_step():
-            steps += 1
-        return steps
 
     async def _advance(self) -> bool:
         work = await self._read_aside(self._by_rule)
         if work is None:
             return False
-        await self._store.write(lambda db: self._keep(db, CURSOR, work))
+        await self._store.write(lambda db: self._keep(db, work))
         return True
 
-    async def model_step(self) -> bool:
-        """Show the next paragraphs to the chat model; False if there are none, or it does not answer."""
-        reader = self._reader
-        if reader is None:
-            return False
-
-        def unshown(db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
-            """By row: a row's text never changes."""
-            place = self._place(db, MODEL_CURSOR)
-            ids = _all_after(db, place.row or 0, self._settings.model_batch)
-            return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
-
-        async with self._one_question:
-            found = await self._store.read(unshown)
-            if found is None:
-                return False
-            before, after, material = found
-            readings = await reader.read(material)
-            if readings is None:
-                return False
-            work = _Step(before, after, readings)
-            await self._store.write(lambda db: self._keep(db, MODEL_CURSOR, work, "model"))
-            return True
-
-    async def idle(self) -> None:
-        """Wait until what was read before this call has been stored."""
-        async with self._one, self._one_question:
-            pass
-
-    def _place(self, db: Connection, key: str) -> Place:
-        return Place.parsed(change_log.get(db, key))
+    def _place(self, db: Connection) -> Place:
+        return Place.parsed(change_log.get(db, CURSOR))
 
     def _by_rule(self, db: Connection) -> _Step | None:
         """Read what the next changes name; where the log no longer reaches back so far, every paragraph."""
-        place = self._place(db, CURSOR)
+        place = self._place(db)
         floor, last = change_log.bounds(db)
         if place.row is None and place.cursor >= last:
             return None
@@ -161,10 +107,8 @@ class ExtractionService(ChangeFollower):
             after = Place(last if upto is None else upto)
         return _Step(place, after, self._read(db, self._material(db, ids, named)), last_news(db))
 
-    def _material(
-        self, db: Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
-    ) -> list[ReadingMaterial]:
-        found = extraction_rows.material(db, ids, named, again=again)
+    def _material(self, db: Connection, ids: Sequence[int], named: Collection[int]) -> list[ReadingMaterial]:
+        found = extraction_rows.material(db, ids, named)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
@@ -211,17 +155,16 @@ class ExtractionService(ChangeFollower):
         kinds = dict[int, str](db.run("extraction_entity_kinds", ids=array(id_ for id_, _, _ in found)).fetchall())
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
-    def _keep(self, db: Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
+    def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless it has to be worked out again.
 
         The kernel that is being replaced may have been quicker, or a name that the rules did not know has been looked for
         meanwhile: the lines that hold it are found by the mark that reading leaves.
         """
-        late = origin == "rule" and step.known < news_sought(db)
-        if late or self._place(db, key) != step.before:
+        if step.known < news_sought(db) or self._place(db) != step.before:
             return
-        extraction_rows.keep(db, self._store.names, step.readings, origin, self._clock.now(), known=step.known)
-        change_log.put(db, key, str(step.after))
+        extraction_rows.keep(db, self._store.names, step.readings, "rule", self._clock.now(), known=step.known)
+        change_log.put(db, CURSOR, str(step.after))
 
 
 def _all_after(db: Connection, after: int, limit: int) -> list[int]:

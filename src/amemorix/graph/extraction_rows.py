@@ -54,11 +54,9 @@ def changed(db: Connection, cursor: int, limit: int) -> tuple[int | None, list[i
     return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
 
 
-def material(
-    db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
-) -> list[ReadingMaterial]:
-    """Those of the paragraphs that live, by row; with `again` or if `named`, also those that have been read."""
-    values = {"ids": array(ids), "named": array(named), "again": again}
+def material(db: Connection, ids: Iterable[int], named: Iterable[int]) -> list[ReadingMaterial]:
+    """Those of the paragraphs that live, by row; if `named`, also those that have been read."""
+    values = {"ids": array(ids), "named": array(named)}
     return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
 
 
@@ -77,6 +75,10 @@ def keep(
         entities = {e.norm: names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
         entity_rows.link(db, entities.values(), [reading.paragraph])
         standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
+        for end in reading.named() if origin == "model" else ():  # a name alone shows no kind
+            found = standing.get(entities[end.norm])
+            if found is not None and end.kind and not found.kind:
+                entity_rows.set_kind(db, found.id, end.kind)
         for relation in reading.relations:
             ends = entities[relation.subject.norm], entities[relation.object.norm]
             if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:

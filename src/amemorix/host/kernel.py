@@ -108,10 +108,9 @@ class SDKMemoryKernel:
         # what is derived from them
         self.late_names = NamingService(store, background=background)
         self.extraction = ExtractionService(
-            store, settings=config.extraction, clock=clock, background=background, chat=chat,
+            store, settings=config.extraction, clock=clock, background=background,
             chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
         )  # fmt: skip
-        self.episodes = EpisodeService(store, settings=config.episode, clock=clock, background=background, chat=chat)
         checker = MemUpdateChecker(
             config.facts, embedder=lambda: self.vectors.configured, chat=lambda: chat, background=background
         )
@@ -119,8 +118,17 @@ class SDKMemoryKernel:
             store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
             embedder=lambda: self.vectors.configured, checker=checker, background=background,
         )  # fmt: skip
+        self.episodes = EpisodeService(
+            store,
+            config=config,
+            clock=clock,
+            zones=zones,
+            background=background,
+            embedder=self.vectors.embedder,
+            chat=chat,
+        )
         self.derivers: dict[str, ChangeFollower] = {
-            "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,
+            "namings": self.late_names, "extraction": self.extraction, "facts": self.facts, "episodes": self.episodes,
         }  # fmt: skip
         derivers = self.derivers.values()
         self.profiles = PersonProfileService(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amemorix.corrections.language.rules import read_correction
 
 from amemorix import AMemorixHostService
 from entrance import refused

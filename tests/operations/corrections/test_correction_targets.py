@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amemorix.corrections.language.rules import plainly, read_correction, read_denial
 
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock

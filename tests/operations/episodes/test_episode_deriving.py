@@ -320,7 +320,7 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     assert rows(host, counts) == [(0, 0)]
     await host.settle(120)
 
-    assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]
+    assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada (2023-03-28): an open kite"]
 
 
 async def live(tell: Tell, folder: Path) -> None:

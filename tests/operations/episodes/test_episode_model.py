@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.episodes.model import partitions
 from amemorix.errors import ChatUnavailable
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
@@ -35,18 +34,9 @@ def answering(*parts: Mapping[str, Any]) -> ScriptedChat:
     return ScriptedChat({"episodes": {"episodes": list(parts)}})
 
 
-NO_PROFILES = {"use_chat_model": False}
-"""The model is asked about episodes only."""
-
-
-@pytest.fixture
-async def opened(opened: Open) -> Open:
-    """Opens memories whose model writes no profiles."""
-
-    async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
-        return await opened(folder, profile=NO_PROFILES, **settings)
-
-    return open_
+def shown(user: str) -> int:
+    """How many lines the model was shown."""
+    return len(re.findall(r"^\d+\. \[", user, re.M))
 
 
 async def asked(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
@@ -88,10 +78,12 @@ async def test_a_finished_episode_is_divided_and_described(opened: Open, languag
     assert (kite["paragraph_count"], kite["time_start"], kite["time_end"]) == (2, START, START + 1)
     assert (cake["title"], cake["time_start"], cake["time_end"]) == ("蛋糕", START + 2, START + 3)
     assert len(kite["participants"]) == len(cake["participants"]) == 2
-    ((task, shown),) = chat.asked
+    task, question = chat.asked[0]
     assert task == "episodes"
-    assert f"1. Ada: {LINES[language][0]}" in shown
-    assert "good morning" not in shown
+    assert f"1. [2023-03-28 10:40 Tue] Ada: {LINES[language][0]}\n2. [2023-03-28 10:40 Tue] Bob" in question
+    assert "good morning" not in question
+    assert ("写成一个 JSON 对象" in question) == (language == "zh")
+    assert [one["prompt"] for one in found] == [f"{language}-1", f"{language}-1", ""]
 
 
 async def test_what_only_the_model_said_can_be_searched(opened: Open) -> None:
@@ -149,18 +141,29 @@ async def test_it_can_be_switched_off(opened: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    ("parts", "held"),
     [
-        [part(1, 2), part(2, 3, 4)], [part(1, 2, 3)], [part(1, 2, 3, 4, 5)], [part(0, 1, 2, 3)], [part(1, 2, 3, 4, 4)],
-        [part(1, 2, 3, 4, title="  ")],
+        ([part(1, 2), part(2, 3, 4)], [2, 2]), ([part(1, 2, 3)], [4]), ([part(1, 2, 3, 4, 5)], [4]), ([part(0, 2)], [4]),
+        ([part(1), part(4), part(title=" ")], [3, 1]), ([part(1, 2, title="  "), part(3, 4)], [4]), ([part(3, 4), part(1)], [2, 2]),
     ],
 )  # fmt: skip
-async def test_a_division_that_does_not_fit_is_not_used(opened: Open, parts: list[dict[str, Any]]) -> None:
+async def test_each_line_is_in_one_episode(opened: Open, parts: list[dict[str, Any]], held: list[int]) -> None:
+    """What was given twice stays in the first, what was left out goes with the line before it."""
+    host = await opened(chat=answering(*parts), episode=SETTINGS)
+    await talked(host)
+    found = (await items(host))[:-1]
+    assert [one["paragraph_count"] for one in found] == held
+    assert {one["segmented_by"] for one in found} == {"model"}
+
+
+@pytest.mark.parametrize(
+    "parts", [[], [part(5, 6)], [part(1, 2, 3, 4, title="  ")], [part(1, 2, 3, 4) | {"summary": ""}]]
+)
+async def test_an_answer_of_which_nothing_fits_costs_the_call_only(opened: Open, parts: list[dict[str, Any]]) -> None:
     clock = FrozenClock()
     chat = answering(*parts)
-    host = await opened(
-        chat=chat, clock=clock, episode={**SETTINGS, "model_max_attempts": 3, "model_retry_minutes": 10}
-    )
+    settings = {**SETTINGS, "model_max_attempts": 3, "model_retry_minutes": 10, "model_min_paragraphs": 3}
+    host = await opened(chat=chat, clock=clock, episode=settings)
     await talked(host)
     before = await items(host)
     for _ in range(6):
@@ -180,7 +183,7 @@ async def test_rules_stand_while_the_model_is_away_and_it_is_asked_again(opened:
     def script(task: str, user: str) -> Mapping[str, Any]:
         if away[0]:
             raise ChatUnavailable("The model is away.")
-        return {"episodes": [part(*range(1, user.count("\n") + 2))]}
+        return {"episodes": [part(*range(1, shown(user) + 1))]}
 
     chat = ScriptedChat(script)
     host = await opened(chat=chat, clock=clock, episode={**SETTINGS, "model_retry_minutes": 10})
@@ -206,7 +209,7 @@ async def talked_elsewhere(host: AMemorixHostService) -> None:
 
 async def test_a_divided_episode_that_changes_is_made_again_as_a_whole(opened: Open) -> None:
     def script(task: str, user: str) -> Mapping[str, Any]:
-        count = user.count("\n") + 1
+        count = shown(user)
         return {"episodes": [part(1, title="first"), part(*range(2, count + 1), title="rest")]}
 
     chat = ScriptedChat(script)
@@ -233,10 +236,10 @@ async def test_a_divided_episode_that_changes_is_made_again_as_a_whole(opened: O
 
 
 async def test_a_model_that_is_added_later_is_asked_about_news_and_on_request_only(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, episode=SETTINGS, profile=NO_PROFILES) as host:
+    async with memory_host(tmp_path, episode=SETTINGS) as host:
         await talked(host)
     chat = answering(part(1, 2, 3, 4, title="In the model's words"))
-    async with memory_host(tmp_path, chat=chat, episode=SETTINGS, profile=NO_PROFILES) as host:
+    async with memory_host(tmp_path, chat=chat, episode=SETTINGS) as host:
         await host.settle(120)
         assert chat.asked == []
         before = await items(host)
@@ -259,7 +262,7 @@ async def test_an_answer_about_what_has_changed_meanwhile_is_thrown_away(opened:
             return await super().answer(task, system, user, schema=schema)
 
     def script(task: str, user: str) -> Mapping[str, Any]:
-        return {"episodes": [part(*range(1, user.count("\n") + 2), title=f"of {user.count(chr(10)) + 1} lines")]}
+        return {"episodes": [part(*range(1, shown(user) + 1), title=f"of {shown(user)} lines")]}
 
     chat = Slow(script)
     hosts.append(await opened(chat=chat, episode=SETTINGS))
@@ -271,7 +274,7 @@ async def test_an_answer_about_what_has_changed_meanwhile_is_thrown_away(opened:
 
 async def test_long_stretches_are_shown_in_pieces(opened: Open) -> None:
     def script(task: str, user: str) -> Mapping[str, Any]:
-        return {"episodes": [part(*range(1, user.count("\n") + 2))]}
+        return {"episodes": [part(*range(1, shown(user) + 1))]}
 
     chat = ScriptedChat(script)
     host = await opened(chat=chat, episode={**SETTINGS, "model_paragraphs": 3, "model_chars": 500})
@@ -295,7 +298,7 @@ async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path:
             await asyncio.sleep(600)
             raise AssertionError("it has been cut short")
 
-    async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS, profile=NO_PROFILES) as host:
+    async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS) as host:
         lines = [("Ada", text, START + n) for n, text in enumerate(LINES["en"])]
         await said(host, "c", *lines, ("Ada", "later", START + 2 * DAY))
         settling = asyncio.create_task(host.settle(120))
@@ -304,19 +307,10 @@ async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path:
         await asyncio.gather(settling, return_exceptions=True)
         assert (await items(host))[0]["segmented_by"] == "rules"
     chat = answering(part(1, 2, 3, 4))
-    async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS, profile=NO_PROFILES) as host:
+    async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS) as host:
         await host.settle(120)
         assert chat.asked == []
         clock.advance(301)
         await host.settle(120)
         assert len(chat.asked) == 1
         assert (await items(host))[0]["segmented_by"] == "model"
-
-
-@pytest.mark.parametrize(
-    ("parts", "fits"),
-    [([[1], [2, 3]], True), ([[3, 1], [2]], True), ([[1, 2, 3]], True), ([], False), ([[1, 2]], False),
-     ([[1, 2], [2, 3]], False), ([[1, 2, 3, 4]], False), ([[0, 1, 2]], False)],
-)  # fmt: skip
-def test_a_partition_covers_every_number_once(parts: list[list[int]], fits: bool) -> None:
-    assert partitions(json.loads(json.dumps(parts)), 3) == fits

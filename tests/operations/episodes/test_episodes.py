@@ -122,15 +122,49 @@ async def test_titles_of_chinese_talk_are_its_words(host: AMemorixHostService) -
     assert "值班柜" in episode["title"] or "折叠伞" in episode["title"]
 
 
-async def test_titles_are_words_that_name_something(host: AMemorixHostService) -> None:
-    zh = ["我最讨厌老王吃榴莲了", "这事打算延后", "产品排期又改了", "成都的天气真好"]
-    en = ["I'd say Rex lives in Porto lol", "she called him, it's based on a novel", "I’d love the harbour"]
-    await said(host, "zh", *((f"人{n}", text, START + n * 60) for n, text in enumerate(zh)))
-    await said(host, "en", *((f"P{n}", text, START + n * 60) for n, text in enumerate(en)))
-    english, chinese = await episodes(host)
-    assert english["title"] == "harbour · novel · porto · rex"
-    words = set(chinese["title"].split(" · "))
-    assert words <= {"老王", "榴莲", "产品", "排期", "成都", "天气"} and {"老王", "成都"} <= words
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        (["haha", "By the way, I'd love the harbour of Porto, it's so calm in the evening", "ok"], "Harbour of Porto"),
+        (["you know what", "Oh wow, we repainted the whole kitchen because the old colour was awful"], "Repainted the whole kitchen"),
+        (["Hey Rex!", "Rex, what do you think?", "The museum opens a new wing in autumn"], "The museum opens a new wing in autumn"),
+        (["嗯嗯", "其实我觉得还行吧", "下周三产品评审改到三楼会议室，别忘了带样机"], "下周三产品评审改到三楼会议室"),
+        (["好的", "哈哈哈", "后来我妈把那只走丢的橘猫抱回来养在阳台上还给它搭了个窝你说好不好笑"], "我妈把那只走丢的橘猫抱回来养在阳台上"),
+    ],
+)  # fmt: skip
+async def test_a_title_is_the_head_of_a_telling_clause(host: AMemorixHostService, lines: list[str], title: str) -> None:
+    await said(host, "c", *((("Rex", "Ann")[n % 2], text, START + n * 60) for n, text in enumerate(lines)))
+    (episode,) = await episodes(host)
+    assert episode["title"] == title
+
+
+async def test_a_summary_begins_with_the_lines_that_statements_rest_on(opened: Open) -> None:
+    host = await opened()
+    talk = [
+        ("Ann", f"the {word} committee met about the {word} and the budget of the {word}")
+        for word in (
+            "harbour",
+            "museum",
+            "library",
+            "theatre",
+            "stadium",
+            "market",
+            "station",
+            "bridge",
+            "garden",
+            "castle",
+            "school",
+            "bakery",
+        )
+    ]
+    talk.insert(5, ("Rex", "I live in Porto"))
+    await said(host, "c", *((who, text, START + n * 60) for n, (who, text) in enumerate(talk)))
+    (episode,) = await episodes(host)
+    summary = episode["summary"].split("\n")
+    assert "Rex (2023-03-28): I live in Porto" in summary
+    assert len(summary) == 10
+    order = [next(i for i, (_, text) in enumerate(talk) if line.endswith(text)) for line in summary]
+    assert order == sorted(order)
 
 
 def history(seed: int) -> list[tuple[str, Any]]:

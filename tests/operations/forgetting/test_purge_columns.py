@@ -31,7 +31,7 @@ memory_episode_admin_rebuild memory_profile_admin_correct_evidence
 """Operations that keep no other text than those that are called, or want other files or states."""
 OWN_WORDS = """
 action authority baseline became cardinality component counts day deleted_by deleted_reason door error figures fingerprint
-format hits inactive_reason items key kind knowledge mode model notes options origin params previous profile provider
+format hits inactive_reason items key kind knowledge mode model notes options origin params previous profile prompt provider
 receipt records role rollback_status root segmented_by sha256 split stability stage stance status task was worker
 """
 """Columns, in whatever table, that hold words, figures and ids of the program."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.errors import ChatUnavailable, StorageFailure
+from amemorix.errors import StorageFailure
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
 from conftest import Open
 from entrance import change, contents, cut_change_log, hits, refused, rows, said, told
@@ -212,102 +211,12 @@ async def test_a_kind_that_does_not_exist_is_refused(host: AMemorixHostService) 
     await refused(host, "ingest_text", args, "knowledge_type")
 
 
-# with a chat model
-
-
-def answers(task: str, user: str) -> Mapping[str, Any]:
-    """What a model would say of the talk about a bakery."""
-    import json
-
-    items = [
-        {
-            "id": one["id"],
-            "entities": [{"name": "麦香坊", "kind": "organisation"}],
-            "relations": [{"subject": one["speaker"], "predicate": "经营", "object": "麦香坊", "confidence": 0.9}],
-        }
-        for one in json.loads(user)
-        if "麦香坊" in one["text"]
-    ]
-    strange = {"id": 999_999, "relations": [{"subject": "x1", "predicate": "is", "object": "y1"}]}
-    return {"items": [*items, strange]}
-
-
-async def test_a_chat_model_reads_relations(opened: Open) -> None:
-    chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model_batch": 2, "model_messages": True})
-    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"), ("林澈", "哈哈"))
-    assert await relations(host) == {("马师傅", "经营", "麦香坊", "model")}
-    assert [task for task, _ in chat.asked].count("extract") == 2
-
-    asked = len(chat.asked)
-    await host.settle(120)
-    assert len(chat.asked) == asked
-
-
-async def test_without_an_answer_the_names_stand_and_the_model_is_asked_again(opened: Open) -> None:
-    there = False
-
-    def script(task: str, user: str) -> Mapping[str, Any]:
-        if not there:
-            raise ChatUnavailable("away")
-        return answers(task, user)
-
-    host = await opened(chat=ScriptedChat(script), extraction={"model_retry_seconds": 3600.0, "model_messages": True})
-    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "《边城》很好看"))
-    assert await named(host) == {("边城", "《边城》很好看")}
-    there = True
-    assert await relations(host) == {("马师傅", "经营", "麦香坊", "model")}
-
-
-@pytest.mark.parametrize(
-    "relation",
-    [
-        {"subject": "我", "predicate": "是", "object": "12"},
-        {"subject": "麦香坊", "predicate": "是", "object": "麦香坊"},
-        {"subject": "麦香坊", "predicate": " ", "object": "面包店"},
-        {"subject": "麦香坊", "predicate": "是", "object": "一" * 100},
-    ],
-)
-async def test_what_a_model_says_has_to_be_a_relation(opened: Open, relation: dict[str, str]) -> None:
-    host = await opened(
-        chat=ScriptedChat({"extract": {"items": [{"id": 1, "relations": [relation]}]}}),
-        extraction={"model_messages": True},
-    )
-    await said(host, "c", ("马师傅", "麦香坊"))
-    assert await relations(host) == set()
-
-
-async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
-    chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model": True})
-    await told(host, "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡", chat_id="c")
-    await host.settle(120)
-    assert chat.asked == []
-
-
-async def test_single_messages_are_shown_only_where_that_is_wanted(opened: Open) -> None:
-    chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model": True}, profile={"use_chat_model": False})
-    await said(host, "c", ("马师傅", "麦香坊是我开的"))
-    await host.settle(120)
-    assert chat.asked == []
-    await told(host, "林澈常去麦香坊买面包", chat_id="c", person_ids=["林澈"])
-    await host.settle(120)
-    assert {task for task, _ in chat.asked} == {"extract"}
-
-
-async def test_it_can_be_switched_to_rules_alone(opened: Open) -> None:
-    chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model": False})
-    await told(host, "林澈常去麦香坊买面包", chat_id="c")
-    await host.settle(120)
-    assert chat.asked == []
-
-
 async def test_the_chat_models_relations_have_vectors(opened: Open) -> None:
-    host = await opened(embed=HashEmbedder(), chat=ScriptedChat(answers), extraction={"model_messages": True})
+    runs = {"subject": "马师傅", "predicate": "经营", "object": "麦香坊", "evidence": [1]}
+    chat = ScriptedChat({"episodes": {"relations": [runs]}})
+    host = await opened(embed=HashEmbedder(), chat=chat, episode={"model_quiet_minutes": 0})
     await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"))
-    assert len(await relations(host)) == 1
+    assert await relations(host) == {("马师傅", "经营", "麦香坊", "model")}
     assert await query(host, "select count(*) from relation_embeddings") == [(1,)]
 
 

@@ -76,3 +76,6 @@ create trigger facts_removed before delete on facts begin
     select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
     where f.superseded_by = old.id or f.doubted_by = old.id or f.id = old.id;
 end;
+
+-- The language and version of the prompt with which the chat model has read an episode; empty: it has not.
+alter table episodes add column prompt text not null default '';
