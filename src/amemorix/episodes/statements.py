@@ -71,8 +71,10 @@ class StatementWriter:
 
     def _write(self, db: Connection, scope: int, one: Statement, recorded: Mapping[int, float], now: float) -> None:
         old = fact_rows.one(db, one.replaces) if one.replaces is not None else None
-        if old is not None and not (old.is_held and (old.person, old.scope) == (one.person, scope)):
-            old = None
+        if old is not None and (
+            not old.is_held or old.asserted_at is not None or (old.person, old.scope) != (one.person, scope)
+        ):
+            old = None  # it has changed since the model was asked
         said = self._said(scope, one, old)
         if said is None:
             return
@@ -100,11 +102,11 @@ class StatementWriter:
 
     def _said(self, scope: int, one: Statement, old: FactRow | None) -> _Said | None:
         """The points of a statement; of one that only ends what is known, denials of it."""
-        if one.closes and old is None:
-            return None
         polarity, attribute, value, sentence = 1, STATEMENT, one.sentence, ""
         norm = content_hash(fold(one.sentence).strip(" .。!！"))
-        if one.closes and old is not None:
+        if one.closes:
+            if old is None:
+                return None
             polarity, attribute, value, norm, sentence = -old.polarity, old.attribute, old.value, old.norm, one.sentence
         own = any(line.speaker == one.person for line in one.evidence)
         points: list[Point] = []
