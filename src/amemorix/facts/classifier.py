@@ -142,7 +142,7 @@ def best(scores: Floats, head: str) -> list[str]:
 def _probabilities(scores: Floats, head: str) -> Floats:
     mine = scores[:, _PLACES[head]]
     if len(HEADS[head]) == 1:
-        return 1 / (1 + np.exp(-np.clip(mine, -30, 30)))
+        return 1 / (1 + np.exp(-np.clip(mine, -30, 30), dtype=np.float32))
     raised = np.exp(mine - mine.max(axis=1, keepdims=True))
     return raised / raised.sum(axis=1, keepdims=True)
 
