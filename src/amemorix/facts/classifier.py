@@ -131,7 +131,7 @@ def earnest(scores: Floats) -> Floats:
     kind, mode = _probabilities(scores, "kind"), _probabilities(scores, "mode")
     of_something = 1 - kind[:, HEADS["kind"].index("none")]
     said = mode[:, [HEADS["mode"].index(one) for one in sorted(BELIEVED)]].sum(axis=1)
-    return _probabilities(scores, "durable")[:, 0] * of_something * said
+    return (_probabilities(scores, "durable")[:, 0] * of_something * said).astype(np.float32)
 
 
 def best(scores: Floats, head: str) -> list[str]:
@@ -142,7 +142,7 @@ def best(scores: Floats, head: str) -> list[str]:
 def _probabilities(scores: Floats, head: str) -> Floats:
     mine = scores[:, _PLACES[head]]
     if len(HEADS[head]) == 1:
-        return 1 / (1 + np.exp(-np.clip(mine, -30, 30), dtype=np.float32))
+        return (1 / (1 + np.exp(-np.clip(mine, -30, 30)))).astype(np.float32)
     raised = np.exp(mine - mine.max(axis=1, keepdims=True))
     return raised / raised.sum(axis=1, keepdims=True)
 
