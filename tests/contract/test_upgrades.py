@@ -339,6 +339,24 @@ async def test_relations_that_rules_read_go_and_those_that_were_told_stay(tmp_pa
         assert await stale_indexes(host) == []
 
 
+async def test_facts_that_rules_had_read_are_read_anew_and_those_of_a_hand_stay(tmp_path: Path) -> None:
+    database(tmp_path).parent.mkdir(parents=True)
+    database(tmp_path).write_bytes(lzma.decompress((DATA / "memory_0_1_0.db.xz").read_bytes()))
+    columns = "person, scope, attribute, value, norm, cardinality, stability, authority, status, confidence, valid_from, recorded_at, asserted_at"
+    change(
+        database(tmp_path),
+        *(f"insert into facts ({columns}) select min(id), 0, 'like', '{value}', '{value}', 'set', 'stable', 'direct_user', 'active', 0.9, 1, 1, {asserted} from persons"
+          for value, asserted in (("tea", "null"), ("chess", "1"))),
+    )  # fmt: skip
+
+    async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
+        await host.settle(120)
+        listed = (await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000}))["items"]
+
+    assert [item["value"] for item in listed if item["attribute"] == "like"] == ["chess"]
+    assert "statement" in {item["attribute"] for item in listed}
+
+
 @pytest.mark.parametrize(
     "statement",
     ["drop index facts_over", "drop trigger paragraphs_updated", "drop view fact_rows",

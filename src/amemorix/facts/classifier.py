@@ -131,7 +131,7 @@ def earnest(scores: Floats) -> Floats:
     kind, mode = _probabilities(scores, "kind"), _probabilities(scores, "mode")
     of_something = 1 - kind[:, HEADS["kind"].index("none")]
     said = mode[:, [HEADS["mode"].index(one) for one in sorted(BELIEVED)]].sum(axis=1)
-    return _probabilities(scores, "durable")[:, 0] * of_something * said
+    return (_probabilities(scores, "durable")[:, 0] * of_something * said).astype(np.float32)
 
 
 def best(scores: Floats, head: str) -> list[str]:

@@ -51,8 +51,9 @@ PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
 ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
-TYPED_LEAST = 0.15
-"""How durable a sentence has to be at least for a typed value that it gives to count; of UNMISTAKABLE ones it need not be."""
+TYPED_LEAST, EXPLICIT_LEAST = 0.3, 0.05
+"""How durable a sentence has to be at least for a typed value to count, and for one whose clause names whom it is of; of
+UNMISTAKABLE ones it need not be."""
 UNMISTAKABLE = frozenset({"name", "nickname", "birthday", "phone", "email"})
 KIND_OF = {
     "name": "identity", "nickname": "identity", "birthday": "identity", "phone": "identity", "email": "identity",
@@ -279,6 +280,8 @@ class ParagraphReader:
         names = tuple(named)
         subject = next((name for name in names if _is_subject(name, line)), "")
         who = "" if not subject or named[subject] == paragraph.speaker else subject
+        if not who and _names_another(line):
+            return
         owned = who or (paragraph.speaker and (judged.about == "self" or kin(line) or _FIRST.search(line)))
         if not owned or (not who and self._goes_on(db, paragraph, line)):
             return
@@ -359,7 +362,7 @@ def _of_sentence(
             or (judged.is_believed and judged.about == "self")
             or (value.attribute == "pet" and value.polarity < 0)
         )
-        and (value.attribute in UNMISTAKABLE or judged.durable >= TYPED_LEAST)
+        and (value.attribute in UNMISTAKABLE or judged.durable >= (EXPLICIT_LEAST if value.explicit else TYPED_LEAST))
     ]
     claims = [_typed(paragraph, line, judged, value, who, zone) for value in typed]
     if len({claim.attribute for claim in claims if claim.polarity < 0}) > 1:  # "I left Berlin": the town, or a firm
@@ -414,6 +417,15 @@ def _is_of_third(line: str, judged: Judgement | None = None) -> bool:
     if judged is not None and judged.about == "other":
         return True
     return _THIRD.search(line) is not None and not _FIRST.search(line)
+
+
+def _names_another(line: str) -> bool:
+    """Whether a sentence gives a typed value of somebody who is not known, whose name it begins with: 小美住在上海."""
+    if _FIRST.search(line) or typed_values(line):
+        return False
+    name = re.match(r"[A-Z][\w-]+", line)
+    heads = [name[0]] if name else [line[:length] for length in (2, 3) if not line[:length].isascii()]
+    return any(typed_values(line, names=(head,)) for head in heads)
 
 
 def _is_subject(name: str, line: str) -> bool:

@@ -24,7 +24,7 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 @pytest.fixture
 async def filled(host: AMemorixHostService) -> AMemorixHostService:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START),
-               ("Melanie", "I live in Berlin", START), ("Melanie", "My favourite colour is green", START))  # fmt: skip
+               ("Melanie", "I live in Berlin", START), ("Melanie", "My dog is called Rex", START))  # fmt: skip
     await said(host, "d", ("Melanie", "I'm vegan", START))
     await told(host, "A café at the corner.", entities=["Blue Bird"], chat_id="c")
     await host.settle(120)
@@ -36,13 +36,13 @@ def values(result: dict[str, Any]) -> list[str]:
 
 
 async def test_listing(filled: AMemorixHostService) -> None:
-    assert values(await admin(filled, "list")) == ["vegan", "green", "Berlin", "花生", "北京", "上海"]
-    assert values(await admin(filled, "list", limit=2, offset=1)) == ["green", "Berlin"]
+    assert values(await admin(filled, "list")) == ["vegan", "Rex (dog)", "Berlin", "花生", "北京", "上海"]
+    assert values(await admin(filled, "list", limit=2, offset=1)) == ["Rex (dog)", "Berlin"]
     assert values(await admin(filled, "list", chat_id="d")) == ["vegan"]
     assert values(await admin(filled, "list", person_id="林澈", status="superseded")) == ["上海"]
     assert values(await admin(filled, "list", person_id="nobody")) == []
     assert values(await admin(filled, "list", entity="nothing")) == []
-    assert values(await admin(filled, "list", attribute="favourite")) == ["green"]
+    assert values(await admin(filled, "list", attribute="pet")) == ["Rex (dog)"]
 
 
 async def test_looking_for(filled: AMemorixHostService) -> None:

@@ -53,16 +53,9 @@ async def talk(opened: Open) -> Talk:
     ("before", "news", "attribute", "old", "new"),
     [
         ("I live in Lisbon", "I moved to Stockholm on Sunday", "residence", "Lisbon", "Stockholm"),
-        ("I live in Lisbon", "I'm in Paris now, moved here for good", "residence", "Lisbon", "Paris"),
-        ("我住在杭州", "我搬家了，现在在苏州", "residence", "杭州", "苏州"),
         ("我住在杭州", "我周日搬到苏州了", "residence", "杭州", "苏州"),
-        ("I'm 29 years old", "I turned 30 yesterday", "age", "29", "30"),
-        ("我今年29岁", "我昨天满30岁了", "age", "29", "30"),
-        ("I am vegetarian", "I eat meat again", "diet", "vegetarian", ""),
-        ("我吃素", "我又吃肉了", "diet", "素食", ""),
         ("我在腾讯上班", "我从腾讯离职了", "workplace", "腾讯", ""),
         ("I work at Figma", "I quit my job at Figma", "workplace", "Figma", ""),
-        ("I'm married to Raj", "I broke up with Raj", "spouse", "Raj", ""),
         ("我和小红结婚了", "我离婚了", "spouse", "小红", ""),
     ],
 )
