@@ -309,7 +309,7 @@ class MemUpdateChecker:
         found = _only_one_repeated(found)
         if not by_chat:
             return found, []
-        likeness = self._likeness(texts)
+        likeness = self._likeness(texts, [mine, *others])
         concerned = {one.known.key for one in found}
         order = sorted(range(len(known)), key=lambda i: (-likeness[i], i))
         near = [i for i in order if likeness[i] >= self._settings.dedup_threshold or known[i].key in concerned]
@@ -337,18 +337,18 @@ class MemUpdateChecker:
             self._known.popitem(last=False)
         return self._known[text]
 
-    def _likeness(self, texts: Sequence[str]) -> list[float]:
+    def _likeness(self, texts: Sequence[str], apart: Sequence[Said]) -> list[float]:
         """How much each further text is like the first, by words and, where a model makes them, by vectors."""
-        first, *others = texts
-        best = [_shared(first, other) for other in others]
+        best = [_shared(texts[0], other) for other in texts[1:]]
+        vectors = [one.vector for one in apart if one.vector is not None]
         embedder = self._embedder()
         if embedder is None or not all(embedder.reads(one) for one in texts):
             return best
         try:
-            vectors = embedder.embed(texts)
+            made = np.array(vectors) if len(vectors) == len(texts) else embedder.embed(texts)
         except ModelUnavailable:
             return best
-        scores = np.asarray(vectors[1:] @ vectors[0], np.float64).tolist()
+        scores = np.asarray(made[1:] @ made[0], np.float64).tolist()
         return [max(pair) for pair in zip(scores, best, strict=True)]
 
     async def _asked(self, chat: ChatModel, new: Statement, alike: Sequence[Statement]) -> list[Compared]:
@@ -385,8 +385,9 @@ def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> b
         (attribute, norm, polarity), (other_attribute, other_norm, other_polarity) = new.key, known.key
         single = slot_of(attribute).cardinality == "single"
         in_one_group = attribute == other_attribute and (single or norm == other_norm)
-        if in_one_group or polarity == other_polarity:
-            return False  # of one slot, the ledger tells which is true; of two, both are
+        alike = attribute == other_attribute or (new.kind, mine.kind) != (known.kind, other.kind)
+        if in_one_group or (polarity == other_polarity and alike):
+            return False  # of one slot, the ledger tells which is true; of a set, all are
     kinds = (new.kind or mine.kind, known.kind or other.kind)
     if not all(kinds) or kinds[0] == kinds[1] or not mine.signs.isdisjoint(other.signs):
         return True
@@ -416,7 +417,7 @@ def _settled(
     for one, (old, later) in zip(judged, ((other, mine), (mine, other)), strict=True):
         sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
         over = one[2] + one[3]
-        if over >= weights.over:
+        if over >= weights.over and not (fresh.is_typed and before.is_typed):
             outcomes.append("replaces" if one[2] >= one[3] else "ends")
         else:
             outcomes.append("doubts" if sensitive or over >= max(weights.doubt, one[1]) else None)
