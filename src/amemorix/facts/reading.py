@@ -63,7 +63,14 @@ ANSWERED = frozenset({"work", "home", "health", "identity", "relation", "possess
 """The kinds of questions whose short answers are statements."""
 SHORT_ANSWER = 40
 _FIRST = lazy_regex(r"我|俺|本人|\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us)\b", re.I)
+_QUOTED = lazy_regex(r"[「『“\"].*[」』”\"]\W*$")
+_THIRD = lazy_regex(r"[他她]|\b(?:he|she|they|his|her|their)\b", re.I)
 _TO_YOU = lazy_regex(r"[你您](?!们)|\b(?:you|your|u)\b", re.I)
+_CHANGE = lazy_regex(
+    r"搬|入职|加入|跳槽|换到|去了|到了|起|开始|以来|\b(?:moved|moving|relocated|joined|started|became|got|quit|left|lost|since|married|adopted)\b",
+    re.I,
+)
+"""What tells that it has been so from a time on, and not that it was so at that time."""
 _VOCATIVE = r"(?:[,，!！:：]|\s+(?=[\u3400-\u9fff]))"
 
 
@@ -247,7 +254,12 @@ class ParagraphReader:
             return
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         of_others = SUMMARISED if paragraph.kind == "summary" else paragraph.corrected or HEARSAY
-        claims = [claim for line, judged in lines for claim in self._claims(db, paragraph, line, judged, named, zone)]
+        claims: list[Claim] = []
+        before: tuple[str, Judgement] | None = None
+        for line, judged in lines:
+            if not (before and _is_of_third(*before) and not _FIRST.search(line)):
+                claims += self._claims(db, paragraph, line, judged, named, zone)
+            before = line, judged
         if claims and speaker and self._is_joke(db, paragraph):
             return
         seen: set[tuple[str, str, str]] = set()
@@ -261,12 +273,12 @@ class ParagraphReader:
         self, db: Connection, paragraph: Paragraph, line: str, judged: Judgement, named: dict[str, int], zone: tzinfo
     ) -> Iterator[Claim]:
         """What a sentence says of its speaker, or of somebody whom it names as its subject."""
-        if is_question(line):
+        if is_question(line) or _QUOTED.match(line) or _is_of_third(line):
             return
         names = tuple(named)
         subject = next((name for name in names if _is_subject(name, line)), "")
         who = "" if not subject or named[subject] == paragraph.speaker else subject
-        owned = who or (paragraph.speaker and (judged.about != "other" or kin(line) or _FIRST.search(line)))
+        owned = who or (paragraph.speaker and (judged.about == "self" or kin(line) or _FIRST.search(line)))
         if not owned or (not who and self._goes_on(db, paragraph, line)):
             return
         if not who and not judged.is_kept:
@@ -300,8 +312,8 @@ class ParagraphReader:
         """Whether a line that names nobody goes on about somebody else, of whom the line before it was."""
         if _FIRST.search(line):
             return False
-        before = [sentences(content) for content, _, _ in _just_before(db, paragraph)[:1]]
-        return any(judged.about == "other" for said in before for judged in classifier().read(said[-1:]))
+        before = [said for content, _, _ in _just_before(db, paragraph)[:1] for said in sentences(content)[-1:]]
+        return any(map(_is_of_third, before, classifier().read(before)))
 
     def _is_joke(self, db: Connection, paragraph: Paragraph) -> bool:
         """Whether the speaker's next line calls this one a joke."""
@@ -336,17 +348,23 @@ def _of_sentence(
     paragraph: Paragraph, line: str, judged: Judgement, who: str, names: tuple[str, ...], zone: tzinfo
 ) -> Iterator[Claim]:
     """The typed values of a sentence that is believed, else the sentence if it is to be kept."""
-    if not judged.is_believed:
+    if not (judged.is_believed or judged.mode == "joke"):
         return
     typed = [
         value
         for value in typed_values(line, names=names)
-        if (value.explicit or judged.about == "self" or (value.attribute == "pet" and value.polarity < 0))
+        if (
+            value.explicit
+            or (judged.is_believed and judged.about == "self")
+            or (value.attribute == "pet" and value.polarity < 0)
+        )
         and (value.attribute in UNMISTAKABLE or judged.durable >= TYPED_LEAST)
     ]
     claims = [_typed(paragraph, line, judged, value, who, zone) for value in typed]
+    if len({claim.attribute for claim in claims if claim.polarity < 0}) > 1:  # "I left Berlin": the town, or a firm
+        claims = [replace(claim, only_ends=claim.polarity < 0) for claim in claims]
     yield from claims
-    ending = bool(claims) and all(claim.only_ends for claim in claims)
+    ending = bool(claims) and judged.is_believed and all(claim.polarity < 0 for claim in claims)
     if (judged.is_kept and not claims) or ending:
         named = spans(line, paragraph.at, zone)
         text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line
@@ -372,10 +390,10 @@ def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue
     past = next((span for _, span in named if span.end < at), None)
     if past is not None and (not ends or at - past.end > ENDED_LONG_AGO):
         at = past.end if ends else past.start
-        told = paragraph.at if judged.mode == "change" else at
+        told = paragraph.at if judged.mode == "change" or _CHANGE.search(line) else at
     return Claim(
-        who, value.attribute, value.value, norm, value.polarity, at, None, told, only_ends=ends, kind=kind,
-        importance=round(max(judged.importance, 0.6), 3), sentence=dated(line, named, zone), change=judged.mode == "change",
+        who, value.attribute, value.value, norm, value.polarity, at, None, told, kind=kind,
+        only_ends=ends and (norm == LAST or not value.explicit), importance=round(max(judged.importance, 0.6), 3), sentence=dated(line, named, zone), change=judged.mode == "change",
     )  # fmt: skip
 
 
@@ -388,6 +406,13 @@ def _statement(text: str, at: float, kind: str, importance: float, *, who: str =
 def whole_statement(text: str, at: float, *, kind: str = "") -> Claim:
     """The whole text as a statement; its norm tells nothing of its words."""
     return _statement(clean_text(text), at, kind, 0.5)
+
+
+def _is_of_third(line: str, judged: Judgement | None = None) -> bool:
+    """Whether the sentence is about somebody else, whoever that is."""
+    if judged is not None and judged.about == "other":
+        return True
+    return _THIRD.search(line) is not None and not _FIRST.search(line)
 
 
 def _is_subject(name: str, line: str) -> bool:

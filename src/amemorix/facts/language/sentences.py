@@ -17,9 +17,7 @@ LONGEST = 4_000
 """Only the first characters of a text are read."""
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 3, 4
 """What is shorter goes with the sentence before it."""
-_ENDS = lazy_regex(
-    r"(?<=[。！？!?；;…])(?![。！？!?；;…\"”」』)）])|\n+|(?<=[a-z0-9)\"'])\.+(?=\s+\S)|(?<=\.\.)\s", re.I
-)
+_ENDS = lazy_regex(r"(?<=[。！？!?；;…])(?![。！？!?；;…\"”」』)）])|\n+|(?<=[a-z0-9)\"'.]\.)\s+(?=\S)", re.I)
 _LETTER = lazy_regex(r"[^\W_]")
 _RETRACTS = lazy_regex(
     r"[\W_]*(?:(?:ha(?:ha)+|lol|哈+)[\W_]*)?"
@@ -103,7 +101,7 @@ def dated(sentence: str, named: Sequence[tuple[str, Span]], zone: tzinfo) -> str
 
 
 def _date(span: Span, zone: tzinfo) -> str:
-    first, last = (datetime.fromtimestamp(at, zone or UTC) for at in (span.start, span.end))
+    first, last = (datetime.fromtimestamp(at, zone or UTC) for at in (span.start, max(span.start, span.end - 1)))
     long = span.end - span.start
     if long <= DAY + 1:
         return f"{first:%Y-%m-%d}"

@@ -99,18 +99,20 @@ def typed_values(sentence: str, *, names: Sequence[str] = (), about: bool = Fals
     found: dict[tuple[str, str], TypedValue] = {}
     text = simplified(sentence).replace("’", "'")
     starts = [0, *(match.end() for match in _CLAUSE.finditer(text))]
+    carried = (
+        True  # a clause that names nobody goes on about its speaker, unless one before it began with something else
+    )
     for start in starts:
         head = _HEAD.match(text, start)
         clause = text[head.end() if head else start :]
         clause, explicit = _as_first_person(clause, names, about)
+        if not explicit and not carried:
+            continue
+        carried = carried and explicit and (about or not _table().kin.match(clause))
         taken: set[str] = set()
         for row in _table().rows:
-            if row.attribute in taken:
-                continue
-            match = row.regex.match(clause)
-            if match is None:
-                continue
-            for one in _values(row, match, clause):
+            match = None if row.attribute in taken else row.regex.match(clause)
+            for one in _values(row, match, clause) if match else ():
                 found.setdefault((one[0], one[2]), TypedValue(*one, explicit))
                 taken.add(row.attribute)
     return list(found.values())
