@@ -85,17 +85,17 @@ class FactLedger:
     def weigh(self, db: Connection, facts: Iterable[int], change: Change) -> dict[int, str]:
         """Settle the groups of those facts that do not stand as later statements put them, each once."""
         changed: dict[int, str] = {}
-        waiting, seen = list(facts), set[int]()
-        while waiting:
-            fact = waiting.pop()
-            row = fact_rows.one(db, fact)
-            if fact in seen or row is None:
-                continue
-            seen.add(fact)
-            if not _stands(db, row, fact_rows.verdicts(db, [fact]).get(fact, Verdict())):
-                more, touched = self._settle(db, row.group, replace(change, undo=None), (), row.valid_from)
-                changed = more | changed
-                waiting += fact_rows.linked_to(db, touched)
+        waiting, seen = set(facts), set[int]()
+        while waiting := waiting - seen:
+            seen |= waiting
+            found, based = fact_rows.verdicts(db, waiting), fact_rows.standing(db, waiting)
+            rows = [row for row in fact_rows.some(db, waiting) if row.id in based]
+            waiting = set[int]()
+            for row in rows:
+                if not _stands(db, row, found.get(row.id, Verdict())):
+                    more, touched = self._settle(db, row.group, replace(change, undo=None), (), row.valid_from)
+                    changed = more | changed
+                    waiting |= set(fact_rows.linked_to(db, touched))
         return changed
 
 
@@ -300,8 +300,8 @@ def _kept(runs: Sequence[Run]) -> list[int]:
 
 
 def _stands(db: Connection, row: FactRow, verdict: Verdict) -> bool:
-    """Whether a fact is where later statements put it."""
-    if row.pinned or row.status == "retracted" or not fact_rows.standing(db, [row.id]):
+    """Whether a fact that something supports is where later statements put it."""
+    if row.pinned or row.status == "retracted":
         return True
     if row.is_held:
         return verdict.successor is None and (row.status != "active" or row.doubted_by == verdict.doubter)

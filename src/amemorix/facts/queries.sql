@@ -305,6 +305,9 @@ where (:persons is null or f.person in (select value from json_each(:persons)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.id desc limit :limit offset :offset;
 
+-- name: fact_some
+select f.* from fact_rows f where f.id in (select value from json_each(:ids)) order by f.id;
+
 -- name: fact_one
 select f.* from fact_rows f where f.id = :id;
 
