@@ -117,8 +117,11 @@ class FactService(ChangeFollower):
                 key = (one.person, scope)
                 if key not in met:
                     met[key] = await self._store.read(partial(self._statements, person=one.person, scope=scope))
-                compared, met[key] = await self._compared(one, met[key], reading.paragraph.at)
-                heard.append(compared)
+                compared, known = await self._compared(one, met[key], reading.paragraph.at)
+                over = any(found.if_later in ("replaces", "ends") for found in compared.compared)
+                if over or not one.claim.only_if_over:
+                    met[key] = known
+                    heard.append(compared)
             readings.append(replace(reading, heard=tuple(heard)))
         return replace(step, readings=tuple(readings))
 
