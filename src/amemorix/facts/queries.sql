@@ -182,9 +182,10 @@ from fact_rows f where f.person = :person and f.scope = :scope and f.status <> '
 order by f.id desc limit :limit;
 
 -- name: fact_rows_of_key
+-- the newest facts that state this
 select id from facts
 where person = :person and scope = :scope and attribute = :attribute and norm = :norm and polarity = :polarity
-  and deleted_at is null order by id;
+  and deleted_at is null order by id desc limit 8;
 
 -- name: fact_link_put
 insert into fact_links (fact, later, outcome, reason) values (:fact, :later, :outcome, :reason)

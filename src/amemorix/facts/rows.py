@@ -262,10 +262,10 @@ def linked_to(db: Connection, facts: Iterable[int]) -> list[int]:
 
 
 def of_key(db: Connection, person: int, scope: int, key: tuple[str, str, int]) -> list[int]:
-    """The facts that state a (attribute, norm, polarity) of a person, whatever became of them."""
+    """The newest facts that state a (attribute, norm, polarity) of a person, whatever became of them, the oldest first."""
     attribute, norm, polarity = key
     values = {"person": person, "scope": scope, "attribute": attribute, "norm": norm, "polarity": polarity}
-    return [row[0] for row in db.run("fact_rows_of_key", **values)]
+    return sorted(row[0] for row in db.run("fact_rows_of_key", **values))
 
 
 def verdicts(db: Connection, facts: Iterable[int], as_of: float | None = None) -> dict[int, Verdict]:
