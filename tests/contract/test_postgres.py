@@ -291,7 +291,7 @@ VALUES: dict[str, list[Any]] = {
 TURNS = 4
 FITTING: dict[str, list[Any]] = {
     "limit": [100, -1], "offset": [0], "after": [0], "cursor": [0], "most": [9], "upto": [99, 2, 1], "role": [1], "polarity": [1],
-    "confidence": [0.5], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
+    "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
     "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation"])],
     "status": ["completed", "failed", "executed"], "statuses": [array(["active", "failed", "executed", "pending"])],
     "origin": ["caller", "admin", "rule"], "mode": ["mixed"], "knowledge": ["quote"], "stance": ["refute"], "cardinality": ["set"],

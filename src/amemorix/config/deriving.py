@@ -88,9 +88,12 @@ class Facts(Section):
     enabled: bool = live(True, "Read facts out of what is stored.")
     poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
     dedup_threshold: float = live(
-        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+        0.75,
+        "Statements of a person this alike are shown to a chat model, which says what becomes of the older.",
+        ge=0,
+        le=1,
     )
-    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    dedup_top_k: int = live(5, "How many of them.", ge=1, le=50)
     search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
 
 

@@ -59,29 +59,43 @@ class FactLedger:
         `importance` are those of what is new. What later statements make of a fact (`rows.verdicts`) goes before what the
         timeline says; facts of other groups of which these make something are settled too.
         """
+        changed, touched = self._settle(db, group, change, new, since, merged=merged, kind=kind, importance=importance)
+        return self.weigh(db, fact_rows.linked_to(db, touched), change) | changed
+
+    def _settle(
+        self, db: Connection, group: FactGroup, change: Change, new: Sequence[Point], since: float | None, *,
+        merged: bool = False, kind: str = "", importance: float = 0.5,
+    ) -> tuple[dict[int, str], set[int]]:  # fmt: skip
+        """Settle one group alone; returns what changed, as it was, and what was looked at."""
         part = _part_of(db, group, new, since)
         settling = _Settling(db, group, change, part, new)
         settling.settle(merged=merged, kind=kind, importance=importance)
         changed = settling.changed
+        touched = {row.id for row in part.rows} | {row for _, row in settling.placed}
         # facts outside of the part may have given way to statements that have moved to another row
         moved = {p.fact for run, row in settling.placed for p in run.points if p.fact not in (0, row)}
         earlier = None
         if moved:
             earlier = db.run("facts_given_up_for", ids=array(moved), before=part.since).fetchone()[0]
-        if earlier is not None:
-            changed = self.settle(db, group, change, since=earlier) | changed
-        touched = {row.id for row in part.rows} | {row for _, row in settling.placed}
-        return self.weigh(db, fact_rows.linked_to(db, touched), change) | changed
+        if earlier is None:
+            return changed, touched
+        more, others = self._settle(db, group, change, (), earlier)
+        return more | changed, touched | others
 
-    def weigh(self, db: Connection, facts: Sequence[int], change: Change) -> dict[int, str]:
-        """Settle the groups of those facts that do not stand as later statements put them."""
+    def weigh(self, db: Connection, facts: Iterable[int], change: Change) -> dict[int, str]:
+        """Settle the groups of those facts that do not stand as later statements put them, each once."""
         changed: dict[int, str] = {}
-        found = fact_rows.verdicts(db, facts) if facts else {}
-        for fact in facts:
-            row = fact_rows.one(db, fact)
-            if row is None or _stands(db, row, found.get(fact, Verdict())):
-                continue
-            changed = self.settle(db, row.group, replace(change, undo=None), since=row.valid_from) | changed
+        waiting, seen = set(facts), set[int]()
+        while waiting := waiting - seen:
+            seen |= waiting
+            found, based = fact_rows.verdicts(db, waiting), fact_rows.standing(db, waiting)
+            rows = [row for row in fact_rows.some(db, waiting) if row.id in based]
+            waiting = set[int]()
+            for row in rows:
+                if not _stands(db, row, found.get(row.id, Verdict())):
+                    more, touched = self._settle(db, row.group, replace(change, undo=None), (), row.valid_from)
+                    changed = more | changed
+                    waiting |= set(fact_rows.linked_to(db, touched))
         return changed
 
 
@@ -286,8 +300,8 @@ def _kept(runs: Sequence[Run]) -> list[int]:
 
 
 def _stands(db: Connection, row: FactRow, verdict: Verdict) -> bool:
-    """Whether a fact is where later statements put it."""
-    if row.pinned or row.status == "retracted" or not fact_rows.standing(db, [row.id]):
+    """Whether a fact that something supports is where later statements put it."""
+    if row.pinned or row.status == "retracted":
         return True
     if row.is_held:
         return verdict.successor is None and (row.status != "active" or row.doubted_by == verdict.doubter)

@@ -182,9 +182,10 @@ from fact_rows f where f.person = :person and f.scope = :scope and f.status <> '
 order by f.id desc limit :limit;
 
 -- name: fact_rows_of_key
+-- the newest facts that state this
 select id from facts
 where person = :person and scope = :scope and attribute = :attribute and norm = :norm and polarity = :polarity
-  and deleted_at is null order by id;
+  and deleted_at is null order by id desc limit 8;
 
 -- name: fact_link_put
 insert into fact_links (fact, later, outcome, reason) values (:fact, :later, :outcome, :reason)
@@ -304,6 +305,9 @@ where (:persons is null or f.person in (select value from json_each(:persons)))
         and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.id desc limit :limit offset :offset;
+
+-- name: fact_some
+select f.* from fact_rows f where f.id in (select value from json_each(:ids)) order by f.id;
 
 -- name: fact_one
 select f.* from fact_rows f where f.id = :id;

@@ -97,6 +97,8 @@ class Claim:
     """The whole sentence, where the value is a part of it."""
     change: bool = False
     """It says that something is no longer as it was."""
+    only_if_over: bool = False
+    """It is worth keeping only where it ends what is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +371,9 @@ def _of_sentence(
         claims = [replace(claim, only_ends=claim.polarity < 0) for claim in claims]
     yield from claims
     ending = bool(claims) and judged.is_believed and all(claim.polarity < 0 for claim in claims)
-    if (judged.is_kept and not claims) or ending:
+    kept = ending or (judged.is_kept and not claims)
+    news = not claims and not who and judged.mode == "change" and judged.about == "self"
+    if kept or news:
         named = spans(line, paragraph.at, zone)
         text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line
         change = judged.mode == "change" or ending
@@ -381,7 +385,7 @@ def _of_sentence(
             made = replace(made, valid_to=later or paragraph.at + PLAN_SECONDS)
         elif earlier is not None and (change or kind == "event"):
             made = replace(made, valid_from=earlier, told=paragraph.at)
-        yield made
+        yield replace(made, only_if_over=not kept)
 
 
 def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue, who: str, zone: tzinfo) -> Claim:

@@ -262,10 +262,10 @@ def linked_to(db: Connection, facts: Iterable[int]) -> list[int]:
 
 
 def of_key(db: Connection, person: int, scope: int, key: tuple[str, str, int]) -> list[int]:
-    """The facts that state a (attribute, norm, polarity) of a person, whatever became of them."""
+    """The newest facts that state a (attribute, norm, polarity) of a person, whatever became of them, the oldest first."""
     attribute, norm, polarity = key
     values = {"person": person, "scope": scope, "attribute": attribute, "norm": norm, "polarity": polarity}
-    return [row[0] for row in db.run("fact_rows_of_key", **values)]
+    return sorted(row[0] for row in db.run("fact_rows_of_key", **values))
 
 
 def verdicts(db: Connection, facts: Iterable[int], as_of: float | None = None) -> dict[int, Verdict]:
@@ -283,11 +283,11 @@ def verdicts(db: Connection, facts: Iterable[int], as_of: float | None = None) -
     involved = {id_ for link in links for id_ in link[:2]}
     for fact, *when in db.run("fact_last_said", ids=array(involved), as_of=as_of):
         said[fact] = max(said.get(fact, (float("-inf"), 0)), (when[0], when[1]))
-    ranks = {row.id: AUTHORITY[row.authority] for id_ in involved if (row := one(db, id_)) is not None}
+    ranks = {row.id: AUTHORITY[row.authority] for row in some(db, involved)}
     found: dict[int, Verdict] = {}
     # in the order in which they were said: the first that ends it, and the last that doubts it
     for fact, later, outcome, reason in sorted(links, key=lambda link: said.get(link[1], (0.0, 0))):
-        if fact not in said or later not in said or (outcome != "completes" and said[later] <= said[fact]):
+        if not {fact, later} <= said.keys() & ranks.keys() or (outcome != "completes" and said[later] <= said[fact]):
             continue
         known = found.get(fact, Verdict())
         if outcome == "doubts" or ranks[later] < ranks[fact]:
@@ -295,6 +295,11 @@ def verdicts(db: Connection, facts: Iterable[int], as_of: float | None = None) -
         elif known.successor is None:
             found[fact] = replace(known, successor=later, reason=reason)
     return found
+
+
+def some(db: Connection, facts: Iterable[int]) -> list[FactRow]:
+    """Facts by their rows."""
+    return [FactRow(*row) for row in db.run("fact_some", ids=array(facts))]
 
 
 def transitions(db: Connection, fact: int) -> list[Transition]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
 from . import rows as fact_rows
+from .language.slots import STATEMENT
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
 from .reading import LAST, Heard, Paragraph, ParagraphReader, Reading
 from .rows import FactGroup, Transition
@@ -112,12 +113,15 @@ class FactService(ChangeFollower):
         for reading in step.readings:
             scope = reading.paragraph.scope
             heard: list[Heard] = []
-            for one in reading.heard:
+            for one in _with_closings(reading.heard):
                 key = (one.person, scope)
                 if key not in met:
                     met[key] = await self._store.read(partial(self._statements, person=one.person, scope=scope))
-                compared, met[key] = await self._compared(one, met[key], reading.paragraph.at)
-                heard.append(compared)
+                compared, known = await self._compared(one, met[key], reading.paragraph.at)
+                over = any(found.if_later in ("replaces", "ends") for found in compared.compared)
+                if over or not one.claim.only_if_over:
+                    met[key] = known
+                    heard.append(compared)
             readings.append(replace(reading, heard=tuple(heard)))
         return replace(step, readings=tuple(readings))
 
@@ -250,6 +254,21 @@ class FactService(ChangeFollower):
                     fact_rows.put_evidence(db, replace(point, fact=mine[-1], value=heard.claim.value))
             touched |= {*mine, *others}
         self._ledger.weigh(db, sorted(touched), change)
+
+
+def _with_closings(heard: Sequence[Heard]) -> Iterator[Heard]:
+    """What was heard; of a closing the sentence too, for what it ends may be held in words alone."""
+    for one in heard:
+        yield one
+        claim = one.claim
+        if claim.sentence and (claim.only_ends or claim.norm == ANY):
+            norm = content_hash(fold(claim.sentence).strip(" .。!！"))
+            said = replace(
+                claim, attribute=STATEMENT, value=claim.sentence, norm=norm, polarity=1, only_ends=False, sentence="",
+                valid_to=None,
+            )  # fmt: skip
+            if all((other.claim.attribute, other.claim.norm) != (STATEMENT, norm) for other in heard):
+                yield replace(one, claim=said)
 
 
 def _day(at: float) -> str:

@@ -24,7 +24,7 @@ from ..language.stopwords import VAGUE
 from ..lazy_regex import lazy_regex
 from ..ports import ChatModel, Embedder
 from .classifier import classifier
-from .language.slots import STATEMENT
+from .language.slots import STATEMENT, slot_of
 from .rows import Outcome
 from .word_lists import any_of, read_lists
 
@@ -309,7 +309,7 @@ class MemUpdateChecker:
         found = _only_one_repeated(found)
         if not by_chat:
             return found, []
-        likeness = self._likeness(texts)
+        likeness = self._likeness(texts, [mine, *others])
         concerned = {one.known.key for one in found}
         order = sorted(range(len(known)), key=lambda i: (-likeness[i], i))
         near = [i for i in order if likeness[i] >= self._settings.dedup_threshold or known[i].key in concerned]
@@ -337,18 +337,18 @@ class MemUpdateChecker:
             self._known.popitem(last=False)
         return self._known[text]
 
-    def _likeness(self, texts: Sequence[str]) -> list[float]:
+    def _likeness(self, texts: Sequence[str], apart: Sequence[Said]) -> list[float]:
         """How much each further text is like the first, by words and, where a model makes them, by vectors."""
-        first, *others = texts
-        best = [_shared(first, other) for other in others]
+        best = [_shared(texts[0], other) for other in texts[1:]]
+        vectors = [one.vector for one in apart if one.vector is not None]
         embedder = self._embedder()
         if embedder is None or not all(embedder.reads(one) for one in texts):
             return best
         try:
-            vectors = embedder.embed(texts)
+            made = np.array(vectors) if len(vectors) == len(texts) else embedder.embed(texts)
         except ModelUnavailable:
             return best
-        scores = np.asarray(vectors[1:] @ vectors[0], np.float64).tolist()
+        scores = np.asarray(made[1:] @ made[0], np.float64).tolist()
         return [max(pair) for pair in zip(scores, best, strict=True)]
 
     async def _asked(self, chat: ChatModel, new: Statement, alike: Sequence[Statement]) -> list[Compared]:
@@ -379,8 +379,15 @@ def _is_of(embedder: Embedder, model: str) -> bool:
 
 def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> bool:
     """Whether it is worth comparing: of the same or an unknown kind, or naming the same thing."""
-    if new.key == known.key or (new.is_typed and known.is_typed and new.key[2] == known.key[2]):
-        return False  # of one slot, the ledger tells which is true; of two, both are
+    if new.key == known.key:
+        return False
+    if new.is_typed and known.is_typed:
+        (attribute, norm, polarity), (other_attribute, other_norm, other_polarity) = new.key, known.key
+        single = slot_of(attribute).cardinality == "single"
+        in_one_group = attribute == other_attribute and (single or norm == other_norm)
+        alike = attribute == other_attribute or (new.kind, mine.kind) != (known.kind, other.kind)
+        if in_one_group or (polarity == other_polarity and alike):
+            return False  # of one slot, the ledger tells which is true; of a set, all are
     kinds = (new.kind or mine.kind, known.kind or other.kind)
     if not all(kinds) or kinds[0] == kinds[1] or not mine.signs.isdisjoint(other.signs):
         return True
@@ -397,6 +404,7 @@ def _settled(
     differ = mine.numbers != other.numbers and bool(mine.numbers and other.numbers)
     differ = differ or (len(mine.cues["negation"]) - len(other.cues["negation"])) % 2 == 1
     differ = differ or set(mine.cues["other"]) != set(other.cues["other"])
+    differ = differ or _ends(other, mine) or _ends(mine, other)
     untyped = not fresh.is_typed and not before.is_typed
     if not differ and untyped:
         if _within(mine.words, other.words):
@@ -405,27 +413,40 @@ def _settled(
             return Compared(before, if_later="completes", reason="rules: says more than what is known")
     if not differ and untyped and judged[0, 1] >= weights.repeats:
         return Compared(before, repeats=True, reason="weights: repeats what is known")
-    sensitive = _is_sensitive(other, mine) and max(judged[0, 1], judged[1, 1]) < weights.repeats
     outcomes: list[Outcome | None] = []
-    for one in judged:
+    for one, (old, later) in zip(judged, ((other, mine), (mine, other)), strict=True):
+        sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
         over = one[2] + one[3]
-        if over >= weights.over:
+        if over >= weights.over and not (fresh.is_typed and before.is_typed):
             outcomes.append("replaces" if one[2] >= one[3] else "ends")
         else:
             outcomes.append("doubts" if sensitive or over >= max(weights.doubt, one[1]) else None)
+    # the two cannot both be true: whichever is said again speaks against the other
+    for place in (0, 1):
+        if outcomes[place] in ("replaces", "ends") and outcomes[1 - place] is None:
+            outcomes[1 - place] = "doubts"
     if outcomes == [None, None]:
         return None
     return Compared(before, if_later=outcomes[0], if_earlier=outcomes[1], reason="weights: things have changed since")
 
 
-def _is_sensitive(one: Said, other: Said) -> bool:
-    """Whether both speak of one allergy or of a partner: such a thing is not shown as sure past a later word on it."""
-    of_partner = bool(one.cues["partner"] and other.cues["partner"])
-    of_allergy = bool(one.cues["allergy"] or other.cues["allergy"]) and not one.terms.isdisjoint(other.terms)
+def _is_sensitive(old: Said, new: Said) -> bool:
+    """Whether the older one is not to be shown as sure past the later one, whatever the weights say.
+
+    Both speak of one allergy or of a partner, or the later one says of the same thing that something has changed.
+    """
     partner = _cues()["partner"]
-    people = [{who for who in said_.cues["other"] if not partner.search(who)} for said_ in (one, other)]
-    same_people = people[0] == people[1]
-    return (of_partner or of_allergy) and same_people
+    people = [{who for who in one.cues["other"] if not partner.search(who)} for one in (old, new)]
+    if people[0] != people[1]:
+        return False
+    shares = not old.signs.isdisjoint(new.signs)
+    news = new.is_change or _ends(old, new)
+    of_partner = bool(old.cues["partner"] and new.cues["partner"])
+    return of_partner or (shares and bool(old.cues["allergy"] or new.cues["allergy"] or news))
+
+
+def _ends(old: Said, new: Said) -> bool:
+    return bool(new.cues["end"]) and not old.cues["end"]
 
 
 def _only_one_repeated(found: Sequence[Compared]) -> list[Compared]:

@@ -95,7 +95,10 @@ async def test_status_and_pending(opened: Open) -> None:
 
     assert waiting["lag"] > 0
     assert (done["steps"] > 0, done["lag"], after["lag"]) == (True, 0, 0)
-    assert (after["counts"], after["total"]) == ({"active": 1, "conflicted": 0, "superseded": 0, "retracted": 0}, 1)
+    assert (after["counts"], after["total"]) == (
+        {"active": 1, "maybe_outdated": 0, "conflicted": 0, "superseded": 0, "retracted": 0},
+        1,
+    )
 
 
 async def test_ids_are_taken_with_and_without_their_letter(filled: AMemorixHostService) -> None:

@@ -31,12 +31,12 @@ memory_episode_admin_rebuild memory_profile_admin_correct_evidence
 """Operations that keep no other text than those that are called, or want other files or states."""
 OWN_WORDS = """
 action authority baseline became cardinality component counts day deleted_by deleted_reason door error figures fingerprint
-format hits inactive_reason items key kind knowledge mode model notes options origin params previous profile prompt provider
+format hits inactive_reason items key kind knowledge mode model notes options origin outcome params previous profile prompt provider
 receipt records role rollback_status root segmented_by sha256 split stability stage stance status task was worker
 """
 """Columns, in whatever table, that hold words, figures and ids of the program."""
 NOT_PLANTED = """
-correction_plans.result delete_operations.stays episodes.keywords episodes.title fact_evidence.value feedback_tasks.decision
+correction_plans.result delete_operations.stays episodes.keywords episodes.title fact_evidence.value fact_links.reason feedback_tasks.decision
 feedback_tasks.result meta.value sources.source_type tuning_tasks.result
 """
 """Columns of figures and ids too, or of what is derived, in a form that differs from text to text."""
@@ -77,7 +77,9 @@ async def plant(host: AMemorixHostService, text: str, chat: str, person: str) ->
         ("I live in", "I do not live in {}, I live in Oslo") if text.isascii() else ("我住在", "我不住在{}，我住在杭州")
     )
     lives = turn | {"external_id": end, "text": f"{home} {inner}" if text.isascii() else home + inner}
-    await do("ingest_messages", chat_id=chat, group_id=end, user_id=begin, messages=[turn, lives])
+    number = "my phone number is 555 123 4567" if text.isascii() else "我的手机号是13800138000"
+    calls = turn | {"external_id": inner, "text": f"{number}, {inner}"}
+    await do("ingest_messages", chat_id=chat, group_id=end, user_id=begin, messages=[turn, lives, calls])
     note = await do(
         "ingest_text", chat_id=chat, source_type=end, entities=[begin], tags=[text], person_ids=[person], metadata={"why": text},
         relations=[{"subject": begin, "predicate": inner, "object": end}], person_aliases={person: [inner]}, participants=[begin],

@@ -67,6 +67,8 @@ create table fact_links (
 
 create index fact_links_by_later on fact_links (later);
 
+create index facts_by_newest on facts (person, scope, id) where person is not null;
+
 -- What a fact had taken the place of, or had put in doubt, is looked at again when it goes.
 drop trigger facts_removed;
 

@@ -9,9 +9,9 @@ begin
     return old;
 end $$;
 create trigger facts_removed before delete on facts for each row execute function facts_removed();
-create function facts_woken() returns trigger language plpgsql as $$
+create or replace function facts_woken() returns trigger language plpgsql as $$
 begin
     update facts set pinned = 0 where superseded_by = old.id and status = 'superseded';
     return null;
 end $$;
-create trigger "A_facts_woken" after delete on facts for each row execute function facts_woken()
+create or replace trigger "A_facts_woken" after delete on facts for each row execute function facts_woken()
