@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..language.normalise import is_mostly_cjk, tokens
+from ..language.normalise import STOP_WORDS, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
 
-__all__ = ["FIRST", "Sentence", "data", "kin", "read_sentence", "topics"]
+__all__ = ["FIRST", "Sentence", "data", "fillers", "kin", "negation", "read_sentence", "topics"]
 
 MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
@@ -35,6 +35,12 @@ def _pattern(*path: str) -> re.Pattern[str]:
     for name in path:
         found = found[name]
     return re.compile("|".join(f"(?:{one})" for one in ([found] if isinstance(found, str) else found)), re.I)
+
+
+@cache
+def fillers() -> frozenset[str]:
+    """Words of no matter of their own."""
+    return STOP_WORDS | set(data()["fillers"]["words"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,16 @@ def _read_english(clause: str, said: list[str], denied: list[str]) -> None:
         denied.append(f"{before} {after}".strip())
     else:
         said.append(clause)
+
+
+def negation(clause: str) -> int | None:
+    """Where the clause says that something is not so, or no longer."""
+    chinese = is_mostly_cjk(clause)
+    plain = (
+        re.sub(_pattern("denied", "zh_no_negation").pattern, lambda m: "\0" * len(m[0]), clause) if chinese else clause
+    )
+    found = _pattern("denied", "zh" if chinese else "en").search(plain)
+    return found.start() if found else None
 
 
 @cache
