@@ -220,6 +220,9 @@ class _Match:
         said = frozenset[str]().union(*(_terms(part) for part in sentence.said if part not in also))
         kept = frozenset[str]() if sentence.forget else said
         self._denied = [terms for part in not_so if (terms := _terms(part) - kept - named)]
+        if not sentence.forget:  # of a relative, what is said of them counts
+            of_kin = _terms(" ".join(part[a:b] for part in not_so for a, b in kin(part).values()))
+            self._denied = [terms - of_kin or terms for terms in self._denied]
         for part in also.values():
             terms = _terms(part) - said - named - _terms(" ".join(part[a:b] for a, b in kin(part).values()))
             self._denied += [terms] if not terms.isdisjoint(seen) else []
@@ -375,7 +378,7 @@ class _Match:
             ]
             words = next((word for word in listed if any(in_list(parts[place], word) for place in one.places)), "")
         places = one.places if words else {
-            i for i, clause in enumerate(one.clauses) if i in one.places or self._weight.keys() & _terms(clause.text)
+            i for i, clause in enumerate(one.clauses) if i in one.places or any(len(term) > 1 for term in self._weight.keys() & _terms(clause.text))
         }  # fmt: skip
         wrong = "".join(parts[place] for place in sorted(one.places)).strip().rstrip(",，。.;；")
         return replace(one, wrong=wrong, becomes=without(parts, places, words))

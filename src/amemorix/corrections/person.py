@@ -95,9 +95,15 @@ def whom_meant(
     heads = (_HEAD.match(part.strip()) for part in (sentence.forget, *sentence.said, *sentence.denied))
     for head in filter(None, heads):
         name = head[0]
-        if not is_word(normalise_name(name)) and not kin(name) and not _THIRD.match(name):
+        if (not is_word(normalise_name(name)) or _is_tagged_name(name)) and not kin(name) and not _THIRD.match(name):
             return Whom(name=normalise_name(name))
     return Whom(person) if person else Whom(but=who_speaks if _THIRD.search(sentence.text) else frozenset())
+
+
+def _is_tagged_name(name: str) -> bool:
+    from rjieba import tag
+
+    return not name.isascii() and [flag[:2] for _, flag in tag(name)] == ["nr"]
 
 
 def _refuse_whole_person(sentence: Sentence, scopes: Scopes, directory: NameDirectory, caller: str) -> None:

@@ -191,13 +191,16 @@ def _read_english(clause: str, said: list[str], denied: list[str]) -> None:
 
 
 def negation(clause: str) -> int | None:
-    """Where the clause says that something is not so, or no longer."""
+    """Where the clause says that something is not so, or no longer; what somebody must not do is so."""
     chinese = is_mostly_cjk(clause)
     plain = (
         re.sub(_pattern("denied", "zh_no_negation").pattern, lambda m: "\0" * len(m[0]), clause) if chinese else clause
     )
     found = _pattern("denied", "zh" if chinese else "en").search(plain)
-    return found.start() if found else None
+    able = found and re.match(
+        r"\s*(?:能|可以|敢|吃|喝|碰)|can|could", plain[found.end() - (0 if chinese else len(found[0])) :], re.I
+    )
+    return found.start() if found and not able else None
 
 
 @cache

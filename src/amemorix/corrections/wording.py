@@ -27,6 +27,7 @@ _PLAIN = lazy_regex(
     r"(?P<latin>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:['-][^\W\d_\u3040-\u30ff\u3400-\u9fff]+)*)|(?P<han>[\u3400-\u9fff]+)",
     re.I,
 )
+_PRONOUNS = lazy_regex("([我你他她]们?)")
 _NUMBERS = dict(zip("一二两三四五六七八九十", "12234567890", strict=True)) | {"十": "10"} | {
     word: str(i + 1) for i, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 }  # fmt: skip
@@ -83,7 +84,8 @@ def _plain_words(text: str, start: int, stop: int, kinship: Sequence[tuple[int, 
     found: list[Word] = []
     for match in _PLAIN.finditer(text, start, stop):
         at = match.start()
-        for said in cut(match[0]) if match.lastgroup == "han" else (match[0],):
+        pieces = [one for run in _PRONOUNS.split(match[0]) if run for one in cut(run)]
+        for said in pieces if match.lastgroup == "han" else (match[0],):
             end = at + len(said)
             is_kin = any(a < end and at < b for a, b in kinship)
             word = fold(said)
