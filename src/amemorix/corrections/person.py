@@ -37,7 +37,7 @@ _HEAD = lazy_regex(
 _TO_NAME = lazy_regex(r"(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I)
 """What may stand between a relative and their name."""
 _KIN_LEAD = lazy_regex(
-    r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|.{0,5}?",
+    r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|\W*(?:其实|但是?|而且)?(?:[我你他她俺咱]们?|[^\s，,]{1,4}的)?(?:家里?|的|那|这|只|条|个|大|小|老|有)*",
     re.I,
 )
 _HEAD_LEAD = lazy_regex(
