@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language.normalise import STOP_WORDS, is_mostly_cjk, tokens
+from ..language.person_names import TITLE_BEFORE
 from ..lazy_regex import lazy_regex
 
 __all__ = ["FIRST", "Sentence", "data", "fillers", "kin", "negation", "read_sentence", "topics"]
@@ -18,6 +19,7 @@ MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
 _BREAK = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&-]|--|—)+(?=\s|$|[^\x00-\x7f])|[，。；！？…—\n]+")
 _BREAK_ZH = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&:：.-]|—|\.(?!\d))+|\s+|\.+$")
+_TITLE = lazy_regex(rf"\b{TITLE_BEFORE}$", re.I)
 FIRST = lazy_regex(
     r"我(?![国校司])|俺|咱|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.I
 )
@@ -115,6 +117,8 @@ def _clauses(text: str, chinese: bool) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = 0
     for gap in (_BREAK_ZH if chinese else _BREAK).finditer(text):
+        if gap[0][0] == "." and _TITLE.search(text, 0, gap.start()):
+            continue
         if gap.start() > start:
             found.append((start, gap.start()))
         start = gap.end()
