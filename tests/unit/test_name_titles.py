@@ -82,7 +82,7 @@ async def test_two_who_have_the_name_with_titles_are_asked_for(host: AMemorixHos
     [
         ("Dr. Chen", "I live in London", "Dr. Chen lives in Oxford, not London", "I live in Oxford"),
         ("Dr. Chen", "I live in London", "Chen lives in Oxford, not London", "I live in Oxford"),
-        ("Dr. Chen", "I live in London", "Dr. Chen doesn't live in London", ""),
+        ("Dr. Chen", "I live in London", "Dr. Chen doesn't live in London", "Dr. Chen doesn't live in London"),
         ("林澈老师", "我住在上海", "林澈不住在上海，他住在杭州", "我住在杭州"),
         ("林澈", "我住在上海", "林澈老师不住在上海，他住在杭州", "我住在杭州"),
     ],

@@ -11,8 +11,9 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..indexes.projections import Indexes
-from ..language.normalise import fold, tokens
+from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.times import is_question
+from ..lazy_regex import lazy_regex
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.access import Access, Caller
@@ -31,8 +32,8 @@ from .person import (
     whom_meant,
 )
 from .rows import Target
-from .sentence import Sentence, data, kin, read_sentence, topics
-from .wording import VALUES, clauses_of, holds, reworded, values_differ, without, words_of
+from .sentence import Sentence, data, fillers, kin, negation, read_sentence, topics
+from .wording import VALUES, clauses_of, holds, in_list, reworded, values_differ, without, words_of
 
 __all__ = ["MOST_CANDIDATES", "CorrectionFinder", "Found", "Judged", "Wish"]
 
@@ -48,6 +49,12 @@ LEAST_DENIED, ALL_DENIED, HALF = 0.34, 0.75, 0.5
 denied."""
 LEAST, MARGIN = 0.42, 0.12
 """The least score of a target, and how much better than another it has to be to be the only one."""
+
+NEAR_NEGATION = 3
+"""Characters between a Chinese negation and what it denies."""
+_THIRD_PERSON = lazy_regex(r"(?<=[A-Za-z]{3})(?<![sSuU])s\b")
+_LIGHT = lazy_regex("喜欢|现在|目前|其实|应该|已经|早就|真的|我们|他们|不是|名字|号码")
+"""Chinese fillers, which are told from the words beside them here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +220,9 @@ class _Match:
         said = frozenset[str]().union(*(_terms(part) for part in sentence.said if part not in also))
         kept = frozenset[str]() if sentence.forget else said
         self._denied = [terms for part in not_so if (terms := _terms(part) - kept - named)]
+        if not sentence.forget:  # of a relative, what is said of them counts
+            of_kin = _terms(" ".join(part[a:b] for part in not_so for a, b in kin(part).values()))
+            self._denied = [terms - of_kin or terms for terms in self._denied]
         for part in also.values():
             terms = _terms(part) - said - named - _terms(" ".join(part[a:b] for a, b in kin(part).values()))
             self._denied += [terms] if not terms.isdisjoint(seen) else []
@@ -239,6 +249,9 @@ class _Match:
             return Judged(target, near * NEAR, tuple(clauses), why=ELSE)
         if all(is_question(clause.text) for clause in clauses):
             return Judged(target, near * NEAR, tuple(clauses), why="only asks")
+        mine = [i for i in mine if not self._is_denied(clauses[i].text)]
+        if not mine or fold(self._sentence.text) in fold(target.content):
+            return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
         scored = {i: self._score(clauses[i], target.content, near, attributes) for i in mine}
         most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
         places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
@@ -257,10 +270,25 @@ class _Match:
         score += TOPIC * topic + SUBJECT * same + NEAR * near
         if self._denied:
             bare = not self._matter or not self._sentence.said
-            enough = denied >= ALL_DENIED or (denied >= LEAST_DENIED and (topic or same or shared > 0 or bare))
+            enough = denied >= ALL_DENIED or (
+                denied >= (HALF if self._sentence.forget else LEAST_DENIED) and (topic or same or shared > 0 or bare)
+            )
         else:
             enough = topic or shared >= HALF or (differs and (shared > 0 or same))
         return score, denied, enough
+
+    def _is_denied(self, clause: str) -> bool:
+        """Whether a clause says of what is denied that it is not so."""
+        at = negation(clause)
+        if at is None or self._sentence.forget:
+            return False
+        every = frozenset[str]().union(*self._denied)
+        said = [word for word in words_of(clause) if not every.isdisjoint(_terms(clause[word.start : word.end]))]
+        near = NEAR_NEGATION if is_mostly_cjk(clause) else len(clause)
+        return any(
+            at - word.end <= near if word.end <= at and is_mostly_cjk(clause) else 0 <= word.start - at <= near
+            for word in said
+        )
 
     def _share(self, wanted: Collection[str], terms: Collection[str]) -> float:
         total = sum(self._weight[term] for term in wanted)
@@ -277,7 +305,9 @@ class _Match:
                 return False
         elif clause.owners and clause.owners <= self._whom.but:
             return False
-        if not clause.kin or (speaks_of_another(self._sentence.text) and frozenset() in self._kin):
+        if not clause.kin or (
+            not self._whom.name and speaks_of_another(self._sentence.text) and frozenset() in self._kin
+        ):
             return not self._kin or frozenset() in self._kin or any(kin(clause.text).keys() & one for one in self._kin)
         if any(clause.kin in one for one in self._kin) or (
             self._sentence.forget and holds(clause.text, self._sentence.forget)
@@ -291,14 +321,17 @@ class _Match:
         most = max((one.denied for one in able), default=0.0)
         if most >= 0.5:  # some say what is denied: the others are not meant
             able = [one for one in able if one.denied >= 0.6 * most]
-        unknown = not (self._whom.rows or self._whom.name) and (
-            self._sentence.first_person or not (able and able[0].shared)
-        )
-        if unknown and len({one.owners for one in able if one.score >= able[0].score - MARGIN}) > 1:
-            return self._found(judged, (), OTHERS)
+        if (
+            not self._whom.rows
+            and len({one.owners for one in able if one.denied >= 0.5 or one.score >= able[0].score - MARGIN}) > 1
+        ):
+            of_kin = any(one.clauses[place].kin for one in able for place in one.places)
+            if of_kin if self._whom.name else (self._sentence.first_person or not able[0].shared):
+                return self._found(judged, (), OTHERS)
         chosen: list[Judged] = []
         for one in able:
-            if not chosen or (one.score >= able[0].score - MARGIN and self._says_the_same(able[0], one)):
+            near = one.score >= able[0].score - MARGIN or bool(self._sentence.forget)
+            if not chosen or (near and self._says_the_same(able[0], one)):
                 chosen.append(one)
             elif one.score >= able[0].score - MARGIN and not (able[0].denied > one.denied + 0.2):
                 return self._found(judged, (), SEVERAL)
@@ -343,9 +376,9 @@ class _Match:
                 for w in words_of(parts[p])
                 if w.form in {x.form for x in self._words}
             ]
-            words = listed[-1] if listed else ""
+            words = next((word for word in listed if any(in_list(parts[place], word) for place in one.places)), "")
         places = one.places if words else {
-            i for i, clause in enumerate(one.clauses) if i in one.places or self._weight.keys() & _terms(clause.text)
+            i for i, clause in enumerate(one.clauses) if i in one.places or any(len(term) > 1 for term in self._weight.keys() & _terms(clause.text))
         }  # fmt: skip
         wrong = "".join(parts[place] for place in sorted(one.places)).strip().rstrip(",，。.;；")
         return replace(one, wrong=wrong, becomes=without(parts, places, words))
@@ -353,10 +386,10 @@ class _Match:
 
 def _terms(text: str) -> frozenset[str]:
     """What of a text is compared: its terms without those of fillers."""
-    fillers = data()["fillers"]
-    small, words = frozenset(fillers["zh"]), frozenset(fillers["words"])
+    particles = frozenset(data()["fillers"]["zh"])
+    bare = _LIGHT.sub(" ", _THIRD_PERSON.sub("", text))
     return frozenset(
-        term for term in tokens(text) if term not in words and not (term[0] > "\x7f" and set(term) & small)
+        term for term in tokens(bare) if term not in fillers() and not (term[0] > "\x7f" and set(term) & particles)
     )
 
 

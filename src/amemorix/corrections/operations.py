@@ -104,7 +104,10 @@ class CorrectionPreview(Response):
     right: str = ""
     subject: str = ""
     replacements: list[ReplacementItem] = Field(default_factory=list)
-    note: str = Field(default="", description="What will be stored because nothing stored says what is wrong.")
+    note: str = Field(
+        default="",
+        description="The sentence that will be stored as it was said, where no line is corrected in its own words.",
+    )
     relations: list[str] = Field(default_factory=list, description="Relations that end, as sentences.")
     facts: list[str] = Field(default_factory=list, description="Facts that are held true no longer.")
     candidates: list[CandidateItem] = Field(default_factory=list, description="What was looked at, and why it stays.")

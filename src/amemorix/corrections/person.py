@@ -37,7 +37,7 @@ _HEAD = lazy_regex(
 _TO_NAME = lazy_regex(r"(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I)
 """What may stand between a relative and their name."""
 _KIN_LEAD = lazy_regex(
-    r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|.{0,5}?",
+    r"\W*(?:(?:and|but|so|because|well|oh|yes|no)\s+)?(?:(?:my|our|your|his|her|their|[\w-]+'s)\s+)?(?:\w+\s+)?|\W*(?:其实|但是?|而且)?(?:[我你他她俺咱]们?|[^\s，,]{1,4}的)?(?:家里?|的|那|这|只|条|个|大|小|老|有)*",
     re.I,
 )
 _HEAD_LEAD = lazy_regex(
@@ -95,9 +95,15 @@ def whom_meant(
     heads = (_HEAD.match(part.strip()) for part in (sentence.forget, *sentence.said, *sentence.denied))
     for head in filter(None, heads):
         name = head[0]
-        if not is_word(normalise_name(name)) and not kin(name) and not _THIRD.match(name):
+        if (not is_word(normalise_name(name)) or _is_tagged_name(name)) and not kin(name) and not _THIRD.match(name):
             return Whom(name=normalise_name(name))
     return Whom(person) if person else Whom(but=who_speaks if _THIRD.search(sentence.text) else frozenset())
+
+
+def _is_tagged_name(name: str) -> bool:
+    from rjieba import tag
+
+    return not name.isascii() and [flag[:2] for _, flag in tag(name)] == ["nr"]
 
 
 def _refuse_whole_person(sentence: Sentence, scopes: Scopes, directory: NameDirectory, caller: str) -> None:

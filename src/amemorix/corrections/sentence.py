@@ -9,15 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..language.normalise import is_mostly_cjk, tokens
+from ..language.normalise import STOP_WORDS, is_mostly_cjk, tokens
+from ..language.person_names import TITLE_BEFORE
 from ..lazy_regex import lazy_regex
 
-__all__ = ["FIRST", "Sentence", "data", "kin", "read_sentence", "topics"]
+__all__ = ["FIRST", "Sentence", "data", "fillers", "kin", "negation", "read_sentence", "topics"]
 
 MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
 _BREAK = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&-]|--|—)+(?=\s|$|[^\x00-\x7f])|[，。；！？…—\n]+")
 _BREAK_ZH = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&:：.-]|—|\.(?!\d))+|\s+|\.+$")
+_TITLE = lazy_regex(rf"\b{TITLE_BEFORE}$", re.I)
 FIRST = lazy_regex(
     r"我(?![国校司])|俺|咱|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.I
 )
@@ -35,6 +37,12 @@ def _pattern(*path: str) -> re.Pattern[str]:
     for name in path:
         found = found[name]
     return re.compile("|".join(f"(?:{one})" for one in ([found] if isinstance(found, str) else found)), re.I)
+
+
+@cache
+def fillers() -> frozenset[str]:
+    """Words of no matter of their own."""
+    return STOP_WORDS | set(data()["fillers"]["words"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ def _clauses(text: str, chinese: bool) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = 0
     for gap in (_BREAK_ZH if chinese else _BREAK).finditer(text):
+        if gap[0][0] == "." and _TITLE.search(text, 0, gap.start()):
+            continue
         if gap.start() > start:
             found.append((start, gap.start()))
         start = gap.end()
@@ -182,6 +192,19 @@ def _read_english(clause: str, said: list[str], denied: list[str]) -> None:
         denied.append(f"{before} {after}".strip())
     else:
         said.append(clause)
+
+
+def negation(clause: str) -> int | None:
+    """Where the clause says that something is not so, or no longer; what somebody must not do is so."""
+    chinese = is_mostly_cjk(clause)
+    plain = (
+        re.sub(_pattern("denied", "zh_no_negation").pattern, lambda m: "\0" * len(m[0]), clause) if chinese else clause
+    )
+    found = _pattern("denied", "zh" if chinese else "en").search(plain)
+    able = found and re.match(
+        r"\s*(?:能|可以|敢|吃|喝|碰)|can|could", plain[found.end() - (0 if chinese else len(found[0])) :], re.I
+    )
+    return found.start() if found and not able else None
 
 
 @cache

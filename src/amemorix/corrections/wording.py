@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, tokens
+from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
-from .sentence import Sentence, data, kin
+from .sentence import Sentence, data, fillers, kin
 
-__all__ = ["Word", "clauses_of", "holds", "reworded", "values_differ", "without", "words_of"]
+__all__ = ["Word", "clauses_of", "holds", "in_list", "reworded", "values_differ", "without", "words_of"]
 
 _NUMERAL = "零一二两三四五六七八九十百千万半"
 _MEASURE = "个只条名位家台辆本张套头匹次岁年天周点块元万斤公里楼号日月级分米"
@@ -28,6 +27,7 @@ _PLAIN = lazy_regex(
     r"(?P<latin>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:['-][^\W\d_\u3040-\u30ff\u3400-\u9fff]+)*)|(?P<han>[\u3400-\u9fff]+)",
     re.I,
 )
+_PRONOUNS = lazy_regex("([我你他她]们?)")
 _NUMBERS = dict(zip("一二两三四五六七八九十", "12234567890", strict=True)) | {"十": "10"} | {
     word: str(i + 1) for i, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 }  # fmt: skip
@@ -71,6 +71,9 @@ def words_of(text: str) -> list[Word]:
         found += _plain_words(text, end, value.start(), kinship)
         end, type_ = value.end(), value.lastgroup or ""
         form = fold(value[0]).replace(" ", "").rstrip("s" if type_ == "weekday" else "")
+        if type_ in ("month", "ordinal") and len(form) == 2:
+            form = _NUMBERS.get(form[0], form[0]) + form[1]
+        form = form.replace("号", "日")
         found.append(Word(value.start(), end, _NUMBERS.get(form, form) if type_ == "number" else form, type_))
     return found + _plain_words(text, end, len(text), kinship)
 
@@ -81,28 +84,31 @@ def _plain_words(text: str, start: int, stop: int, kinship: Sequence[tuple[int, 
     found: list[Word] = []
     for match in _PLAIN.finditer(text, start, stop):
         at = match.start()
-        for said in cut(match[0]) if match.lastgroup == "han" else (match[0],):
+        pieces = [one for run in _PRONOUNS.split(match[0]) if run for one in cut(run)]
+        for said in pieces if match.lastgroup == "han" else (match[0],):
             end = at + len(said)
             is_kin = any(a < end and at < b for a, b in kinship)
             word = fold(said)
             if match.lastgroup == "han":
-                filler = word in _fillers() or all(one in data()["fillers"]["zh"] for one in word)
+                filler = word in fillers() or all(one in data()["fillers"]["zh"] for one in word)
                 found.append(Word(at, end, word, "kin" if is_kin else "", filler and not is_kin))
             else:
                 bare = re.sub(r"'(?:s|m|re|ve|ll|d|t)$", "", word)
-                filler = not _fillers().isdisjoint((bare, word))
+                filler = not fillers().isdisjoint((bare, word))
                 type_ = "kin" if is_kin else "name" if said[:1].isupper() and at else ""
-                found.append(Word(at, at + len(bare), (tokens(bare) or [bare])[0], type_, filler and not is_kin))
+                found.append(
+                    Word(at, at + len(bare), (tokens(_plain(bare)) or [bare])[0], type_, filler and not is_kin)
+                )
             at = end
     return found
 
 
-@cache
-def _fillers() -> frozenset[str]:
-    return STOP_WORDS | set(data()["fillers"]["words"])
-
-
 VALUES = frozenset({"mail", "phone", "clock", "weekday", "year", "day", "month", "ordinal", "grade", "number"})
+
+
+def _plain(word: str) -> str:
+    """Without the ending of a third person or a plural: lives and live."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "su" else word
 
 
 def values_differ(line: Sequence[Word], said: Sequence[Word]) -> bool:
@@ -128,8 +134,8 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
             return None
         return old, new, clause[: places[0][0]] + new + clause[places[0][1] :]
     line = words_of(clause)
-    said = [(part, words_of(part)) for part in sentence.said]
-    denied = [(part, words_of(part)) for part in sentence.denied]
+    said = [(part, words_of(_blanked(part, names))) for part in sentence.said]
+    denied = [(part, words_of(_blanked(part, names))) for part in sentence.denied]
     so = {word.form for _, words in said for word in words}
     not_so = {word.form for _, words in denied for word in words if not word.filler} - so - names
     known = {word.form for _, words in denied for word in words} | {word.form for word in line}
@@ -165,10 +171,27 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
         return None
     if not (typed and type_ != "name") and sentence.denied and not _in_one_place(line, at, words, places, denied):
         return None
+    if _noun_follows(clause, wrong[-1].end):  # 上海 of 上海浦东
+        return None
     old, new = clause[wrong[0].start : wrong[-1].end], part[right[0].start : right[-1].end]
     if len(old) > 40 or len(new) > 40 or holds(clause, new):
         return None
     return old, new, clause[: wrong[0].start] + new + clause[wrong[-1].end :]
+
+
+def _noun_follows(clause: str, end: int) -> bool:
+    from rjieba import tag
+
+    rest = re.match(r"[\u3400-\u9fff]+", clause[end:])
+    return rest is not None and clause[end - 1] > "\u3400" and tag(rest[0])[0][1].startswith(("ns", "nt", "nz"))
+
+
+def _blanked(part: str, names: Collection[str]) -> str:
+    """The part with spaces in the place of the names."""
+    for name in names:
+        for start, stop in _places(part, name):
+            part = part[:start] + " " * (stop - start) + part[stop:]
+    return part
 
 
 def _in_frame(line: Sequence[Word], words: Sequence[Word], places: Sequence[int]) -> list[int]:
@@ -237,6 +260,11 @@ def without(clauses: Sequence[str], places: Collection[int], words: str) -> str:
         elif words and (rest := _struck(clause, words)):
             kept.append(rest)
     return "".join(kept).strip().rstrip("，,；;、").strip()
+
+
+def in_list(clause: str, words: str) -> bool:
+    """Whether the words are one thing of a list in the clause."""
+    return _struck(clause, words) != ""
 
 
 def _struck(clause: str, words: str) -> str:

@@ -92,14 +92,14 @@ async def test_what_is_to_be_forgotten_is_left_out(host: AMemorixHostService) ->
     await said(host, "g", ("小美", "我对花生过敏，也怕高。"), ("小美", "我对猫毛过敏"), ("Bob", "我对花粉过敏"))
     plan = await previewed(host, "删掉关于我过敏的记录", person_id="小美")
     assert {r["content"]: r["becomes"] for r in plan["replacements"]} == {
-        "我对花生过敏，也怕高。": "也怕高。",
+        "我对花生过敏，也怕高。": "我怕高。",
         "我对猫毛过敏": "",
     }
     await executed(host, plan["plan_id"])
     await host.settle()
     left = await contents(host, "过敏", chat_id="g", limit=20)
     assert [text for text in left if "过敏" in text] == ["我对花粉过敏"]
-    assert "也怕高。" in await contents(host, "怕高", chat_id="g")
+    assert "我怕高。" in await contents(host, "怕高", chat_id="g")
 
 
 async def test_relations_that_say_it_end_and_come_back(opened: Open) -> None:
@@ -257,22 +257,26 @@ async def test_a_plan_waits_for_its_confirmation_and_is_carried_out_once(host: A
     await refused(host, ADMIN, {"action": "execute", "plan_id": empty["plan_id"], "confirmed": True}, code="conflict")
 
 
-async def test_the_chat_model_reads_only_when_asked(opened: Open) -> None:
-    answer = {"wrong": "上海", "right": "杭州", "subject": "林澈", "about": "住"}
-    chat = ScriptedChat({"correction": answer})
+async def test_the_chat_model_plans_only_when_asked(opened: Open) -> None:
+    right = "我住在杭州，平时喜欢喝茶。"
+    chat = ScriptedChat({"correction": {"changes": [{"line": 1, "becomes": right}]}})
     host = await opened(chat=chat)
     await talk(host)
     text = "林澈早搬家啦，上海那条过时了，现在杭州"
-    await refused(host, ADMIN, {"action": "preview", "text": text, "chat_id": "g"}, "text")
+    await previewed(host, text)
     assert [task for task, _ in chat.asked if task == "correction"] == []
     plan = await previewed(host, text, use_model=True)
-    assert plan["replacements"][0]["becomes"] == "我住在杭州，平时喜欢喝茶。"
+    assert [(r["content"], r["becomes"]) for r in plan["replacements"]] == [("我住在上海，平时喜欢喝茶。", right)]
 
 
-async def test_rules_read_when_the_model_is_away_or_invents(opened: Open, tmp_path: Path) -> None:
-    invented = ScriptedChat({"correction": {"wrong": "北京", "right": "杭州", "subject": "林澈", "about": "住"}})
-    for name, chat in (("invents", invented), ("away", ScriptedChat({}))):
-        host = await opened(folder=tmp_path / name, chat=chat)
-        await talk(host)
-        plan = await previewed(host, "林澈不住在上海，他住在杭州", use_model=True)
-        assert plan["wrong"] == "上海" and len(plan["replacements"]) == 1
+@pytest.mark.parametrize(
+    "changes",
+    [[], [{"line": 9, "becomes": "我住在杭州"}], [{"line": 1, "becomes": "我住在北京，平时喜欢喝茶。"}], None],
+    ids=["none", "no such line", "invented", "away"],
+)
+async def test_the_sentence_is_matched_when_the_model_is_away_or_invents(opened: Open, changes: Any) -> None:
+    chat = ScriptedChat({} if changes is None else {"correction": {"changes": changes}})
+    host = await opened(chat=chat)
+    await talk(host)
+    plan = await previewed(host, "林澈不住在上海，他住在杭州", use_model=True)
+    assert [r["becomes"] for r in plan["replacements"]] == ["我住在杭州，平时喜欢喝茶。"]
