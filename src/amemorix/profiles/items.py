@@ -37,6 +37,8 @@ FRESH_SHARE = 0.3
 """How much of an item's score wanes with its age, by 1/e in a year."""
 REPEATED = 0.15
 """How much a second mention adds to the weight, and each further doubling."""
+LEAST, ENOUGH = 0.12, 3
+"""The weight of what is left out where there are so many statements that weigh more."""
 BREVITY = 0.5
 """How much the length of a statement counts against it where room is short."""
 CONSIDERED = 100
@@ -99,7 +101,8 @@ def ranked(items: Iterable[ProfileItem]) -> list[ProfileItem]:
     by_score = sorted(
         merged.values(), key=lambda item: (-score(item, newest), -item.at, len(item.statement), item.statement)
     )
-    return by_score[:CONSIDERED]
+    clear = [item for item in by_score if item.weight >= LEAST]
+    return (clear if len(clear) >= ENOUGH else by_score)[:CONSIDERED]
 
 
 def within(
