@@ -18,6 +18,7 @@ from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.stopwords import is_talk
 from ..language.times import is_question
+from ..lazy_regex import lazy_regex
 from .items import ProfileItem, estimated_tokens
 from .rows import Line, RelationOf, Said
 
@@ -31,6 +32,8 @@ OWN = ("direct_user", "manual")
 """Authorities of what a person said themselves, or a hand confirmed."""
 BY_HAND = 0.7
 """The least weight of what a hand or another program has stated."""
+HAPPENED = 1.6
+"""A factor for what happened to a person: it is asked for as often as what lasts."""
 OLDER = 0.7
 """A factor for what something later puts in doubt."""
 CONTESTED = 0.6
@@ -49,6 +52,8 @@ PAST = ("event", "opinion")
 """Kinds of what nothing later puts in doubt."""
 _UNDATED = frozenset(("name", "nickname", "birthday", "phone", "email", "hometown"))
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
+_DAY = lazy_regex(r"\(\d{4}-\d\d")
+"""A date that a sentence has already."""
 _ENDS = " ，,；;。.!！…~～"
 
 
@@ -107,7 +112,7 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
     own = fact.authority in OWN
     words = shortened(sentence)
     weight = fact.importance * (clarity(words) if fact.attribute == STATEMENT else 1.0)
-    weight *= OLDER if fact.doubted_by else 1.0
+    weight = min(1.0, weight * (HAPPENED if fact.kind == "event" else 1.0) * (OLDER if fact.doubted_by else 1.0))
     if fact.attribute == STATEMENT:
         basis = "model" if fact.authority == "model" else "said" if fact.authority == "direct_user" else "told"
         text = words or fact.value
@@ -132,7 +137,7 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         weight=weight if fact.asserted_at is None else max(weight, BY_HAND),
         mark=mark,
         beside=fact_key(fact.doubted_by or 0) if doubted else "",
-        dated=fact.attribute not in _UNDATED,
+        dated=fact.attribute not in _UNDATED and _DAY.search(text) is None,
     )
 
 
