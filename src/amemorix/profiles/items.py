@@ -71,6 +71,8 @@ class ProfileItem:
     mark: str = ""
     """What is added to a statement that another one puts in doubt."""
     beside: str = ""
+    sentence: str = ""
+    """The person's own words behind a typed value."""
     dated: bool = True
     """Whether it matters when it was said."""
 

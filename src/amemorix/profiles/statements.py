@@ -136,6 +136,7 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         ref=fact_key(fact.id),
         weight=weight if fact.asserted_at is None else max(weight, BY_HAND),
         mark=mark,
+        sentence=words if basis == "fact" else "",
         beside=fact_key(fact.doubted_by or 0) if doubted else "",
         dated=fact.attribute not in _UNDATED and _DAY.search(text) is None,
     )
