@@ -103,8 +103,7 @@ def ranked(items: Iterable[ProfileItem]) -> list[ProfileItem]:
     by_score = sorted(
         merged.values(), key=lambda item: (-score(item, newest), -item.at, len(item.statement), item.statement)
     )
-    clear = [item for item in by_score if item.weight >= LEAST]
-    return (clear if len(clear) >= ENOUGH else by_score)[:CONSIDERED]
+    return by_score[:CONSIDERED]
 
 
 def within(
@@ -123,8 +122,11 @@ def within(
     taken: dict[ProfileItem, None] = {}
     counts: dict[str, int] = {}
     room = budget
+    clear = sum(item.weight >= LEAST for item in items) >= ENOUGH
     for item in sorted(items, key=lambda item: (-relevance.get(item, 0.0), -worth[item])):
-        if item in taken or (counts.get(item.section, 0) >= each and item not in relevance):
+        if item in taken:
+            continue
+        if item not in relevance and (counts.get(item.section, 0) >= each or (clear and item.weight < LEAST)):
             continue
         other = of_ref.get(item.beside)
         group = [one for one in (other, item) if one is not None and one not in taken]

@@ -40,7 +40,7 @@ CONTESTED = 0.6
 """A factor for what somebody says against the person's own word: it comes after that, however new it is."""
 HANDED_IN = 0.6
 """The weight of a relation."""
-TELLING, TELLING_WORDS = 3, 3
+TELLING, TELLING_WORDS = 3, 2
 """Lines shown of somebody of whom nothing lasting is known, and content words of the least of them."""
 _CONTESTED = {
     True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
@@ -167,6 +167,8 @@ def fact_section(attribute: str, kind: str, denied: bool, text: str) -> str:
         return section
     section = _words()["kinds"].get(kind, "notes")
     folded = fold(text)
+    if any(word in folded for word in words["plans"]):
+        return "plans"
     if kind == "preference" and (denied or any(word in folded for word in words["dislikes"])):
         return "dislikes"
     if kind == "health" and not denied and any(word in folded for word in words["allergies"]):
