@@ -37,6 +37,8 @@ FRESH_SHARE = 0.3
 """How much of an item's score wanes with its age, by 1/e in a year."""
 REPEATED = 0.15
 """How much a second mention adds to the weight, and each further doubling."""
+LEAST, ENOUGH = 0.12, 3
+"""The weight of what is left out where there are so many statements that weigh more."""
 BREVITY = 0.5
 """How much the length of a statement counts against it where room is short."""
 CONSIDERED = 100
@@ -69,6 +71,8 @@ class ProfileItem:
     mark: str = ""
     """What is added to a statement that another one puts in doubt."""
     beside: str = ""
+    sentence: str = ""
+    """The person's own words behind a typed value."""
     dated: bool = True
     """Whether it matters when it was said."""
 
@@ -118,8 +122,11 @@ def within(
     taken: dict[ProfileItem, None] = {}
     counts: dict[str, int] = {}
     room = budget
+    clear = sum(item.weight >= LEAST for item in items) >= ENOUGH
     for item in sorted(items, key=lambda item: (-relevance.get(item, 0.0), -worth[item])):
-        if item in taken or (counts.get(item.section, 0) >= each and item not in relevance):
+        if item in taken:
+            continue
+        if item not in relevance and (counts.get(item.section, 0) >= each or (clear and item.weight < LEAST)):
             continue
         other = of_ref.get(item.beside)
         group = [one for one in (other, item) if one is not None and one not in taken]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +18,7 @@ from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.stopwords import is_talk
 from ..language.times import is_question
+from ..lazy_regex import lazy_regex
 from .items import ProfileItem, estimated_tokens
 from .rows import Line, RelationOf, Said
 
@@ -29,26 +32,50 @@ OWN = ("direct_user", "manual")
 """Authorities of what a person said themselves, or a hand confirmed."""
 BY_HAND = 0.7
 """The least weight of what a hand or another program has stated."""
+HAPPENED = 1.6
+"""A factor for what happened to a person: it is asked for as often as what lasts."""
+OLDER = 0.7
+"""A factor for what something later puts in doubt."""
 CONTESTED = 0.6
 """A factor for what somebody says against the person's own word: it comes after that, however new it is."""
 HANDED_IN = 0.6
 """The weight of a relation."""
-TELLING, TELLING_WORDS = 3, 3
+TELLING, TELLING_WORDS = 3, 2
 """Lines shown of somebody of whom nothing lasting is known, and content words of the least of them."""
 _CONTESTED = {
     True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
     False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
 }
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
-_DOUBTED = (" (may no longer hold)", "（可能已过时）")
+_DOUBTED = (" (outdated?)", "（可能已过时）")
+PAST = ("event", "opinion")
+"""Kinds of what nothing later puts in doubt."""
 _UNDATED = frozenset(("name", "nickname", "birthday", "phone", "email", "hometown"))
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
+_DAY = lazy_regex(r"\(\d{4}-\d\d")
+"""A date that a sentence has already."""
 _ENDS = " ，,；;。.!！…~～"
 
 
 @cache
 def _words() -> dict[str, Any]:
     return tomllib.loads(files("amemorix.profiles").joinpath("data/sections.toml").read_text("utf-8"))
+
+
+@cache
+def _leading() -> re.Pattern[str]:
+    return re.compile(_words()["leading"]["words"], re.IGNORECASE)
+
+
+@cache
+def _unclear() -> list[tuple[re.Pattern[str], float]]:
+    return [(re.compile(one["words"], re.IGNORECASE), one["factor"]) for one in _words()["unclear"]]
+
+
+@lru_cache(maxsize=4096)
+def clarity(sentence: str) -> float:
+    """0..1: how much a sentence tells a reader who has not seen the lines around it."""
+    return math.prod(factor for words, factor in _unclear() if words.search(sentence))
 
 
 def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool) -> list[ProfileItem]:
@@ -84,6 +111,8 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
     teller = rows[0].teller if rows else ""
     own = fact.authority in OWN
     words = shortened(sentence)
+    weight = fact.importance * (clarity(words) if fact.attribute == STATEMENT else 1.0)
+    weight = min(1.0, weight * (HAPPENED if fact.kind == "event" else 1.0) * (OLDER if fact.doubted_by else 1.0))
     if fact.attribute == STATEMENT:
         basis = "model" if fact.authority == "model" else "said" if fact.authority == "direct_user" else "told"
         text = words or fact.value
@@ -95,8 +124,8 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         if words and estimated_tokens(words) - estimated_tokens(fact.value) > MORE and fact.polarity > 0:
             told = f"{teller}{'：' if chinese else ': '}" if teller else ""
             text = f"{text}，{told}“{words}”" if chinese else f'{text}, {told}"{words}"'
-    contested = fact.status == "conflicted"
-    mark = _CONTESTED[own][chinese] if contested else _DOUBTED[chinese] if fact.doubted_by else ""
+    contested, doubted = fact.status == "conflicted", bool(fact.doubted_by) and fact.kind not in PAST
+    mark = _CONTESTED[own][chinese] if contested else _DOUBTED[chinese] if doubted else ""
     return ProfileItem(
         section=fact_section(fact.attribute, fact.kind, fact.polarity < 0, sentence or fact.value),
         statement=text,
@@ -105,10 +134,11 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         confidence=round(fact.confidence * (CONTESTED if contested and not own else 1.0), 3),
         at=at,
         ref=fact_key(fact.id),
-        weight=fact.importance if fact.asserted_at is None else max(fact.importance, BY_HAND),
+        weight=weight if fact.asserted_at is None else max(weight, BY_HAND),
         mark=mark,
-        beside=fact_key(fact.doubted_by) if fact.doubted_by else "",
-        dated=fact.attribute not in _UNDATED,
+        sentence=words if basis == "fact" else "",
+        beside=fact_key(fact.doubted_by or 0) if doubted else "",
+        dated=fact.attribute not in _UNDATED and _DAY.search(text) is None,
     )
 
 
@@ -137,6 +167,8 @@ def fact_section(attribute: str, kind: str, denied: bool, text: str) -> str:
         return section
     section = _words()["kinds"].get(kind, "notes")
     folded = fold(text)
+    if any(word in folded for word in words["plans"]):
+        return "plans"
     if kind == "preference" and (denied or any(word in folded for word in words["dislikes"])):
         return "dislikes"
     if kind == "health" and not denied and any(word in folded for word in words["allergies"]):
@@ -200,6 +232,7 @@ def line_items(lines: Sequence[Line]) -> list[ProfileItem]:
 def shortened(text: str) -> str:
     """In one line; of a long text as many clauses as have room."""
     text = " ".join(text.split()).strip(_ENDS)
+    text = text[end.end() :] if (end := _leading().match(text)) else text
     if len(text) < SHORTEST:
         return ""
     if len(text) <= LONGEST:

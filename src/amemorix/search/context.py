@@ -239,7 +239,7 @@ class _Writer:
             confidence=item.confidence, evidence=evidence,
         )  # fmt: skip
         # the value of a fact alone says too little to be found again in other words
-        core = _folded(item.statement if item.basis in ("said", "told") else text)
+        core = _folded(item.sentence or (item.statement if item.basis in ("said", "told") else text))
         return _Candidate(line, core, rank, place)
 
     def _day(self, at: float) -> str:

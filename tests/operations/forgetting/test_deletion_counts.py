@@ -89,7 +89,7 @@ async def profiles(host: AMemorixHostService) -> dict[int, frozenset[int]]:
     """Person -> the paragraphs that what is known of them rests on."""
     return await grouped(
         host,
-        "select f.person, e.paragraph from facts f join fact_evidence e on e.fact = f.id "
+        f"select f.person, e.paragraph from facts f join fact_evidence e on e.fact = f.id join paragraphs p on p.id = e.paragraph and {LIVE} "
         "where f.person is not null and f.deleted_at is null and f.status in ('active', 'conflicted')",
     )
 

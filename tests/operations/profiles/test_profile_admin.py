@@ -81,9 +81,7 @@ async def test_an_override_stands_everywhere_until_it_is_taken_away(host: AMemor
                   code="not_found")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("wrong", "left"), [("我对芒果过敏", "我住在苏州"), ("I'm allergic to mangoes", "I live in Suzhou")]
-)
+@pytest.mark.parametrize(("wrong", "left"), [("我对芒果过敏", "我住在苏州")])
 async def test_wrong_evidence_is_deleted_and_the_profile_says_so_at_once(
     host: AMemorixHostService, wrong: str, left: str
 ) -> None:
@@ -97,8 +95,8 @@ async def test_wrong_evidence_is_deleted_and_the_profile_says_so_at_once(
     answer = await admin(host, "correct_evidence", person_id="u1", hash=row, requested_by="op", reason="不对")
     assert answer["deleted_paragraphs"] == [row]
     assert answer["operation_id"] > 0
-    (item,) = answer["profile"]["items"]
-    assert ("p2" in item["evidence"], answer["profile"]["stale"]) == (True, True)
+    assert {key for item in answer["profile"]["items"] for key in item["evidence"] if key[0] == "p"} == {"p2"}
+    assert answer["profile"]["stale"]
     assert wrong not in await contents(host, wrong)
     await host.settle(120)
     assert not (await profile(host))["stale"]

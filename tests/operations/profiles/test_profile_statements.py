@@ -85,7 +85,7 @@ async def test_statements_stand_in_the_section_of_their_kind(held: AMemorixHostS
         "dislikes": ["I can't stand karaoke"],
         "relations": ["my brother Jonas is a nurse"],
         "habits": ["I swim every Tuesday"],
-        "notes": ["I have asthma", "I won the school chess cup in 2019"],
+        "notes": ["I won the school chess cup in 2019", "I have asthma"],
     }
 
 
