@@ -216,7 +216,8 @@ def relation_item(relation: RelationOf) -> ProfileItem:
 
 def line_items(lines: Sequence[Line]) -> list[ProfileItem]:
     """The most telling of what a person said lately, the newest first: what shares most words with the rest of it."""
-    bare = {line: {word for word in tokens(line.content) if not is_talk(word)} for line in lines}
+    lasting = [line for line in lines if fact_section(STATEMENT, "", False, line.content) != "plans"]  # plans run out
+    bare = {line: {word for word in tokens(line.content) if not is_talk(word)} for line in lasting}
     counts = Counter(word for words in bare.values() for word in words)
     asserted = [line for line, words in bare.items() if len(words) >= TELLING_WORDS and not is_question(line.content)]
     best = sorted(
