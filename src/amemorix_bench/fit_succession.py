@@ -1,7 +1,8 @@
 """The fitting of `facts/data/succession.json`: `python -m amemorix_bench.fit_succession [--write]`.
 
 Pairs of an older and a later line of one person (`data/pairs.tsv`: label, language, their kinds, the lines) are the cases,
-with pairs of lines that have nothing to do with each other, which is what most statements of a person are to a new one.
+with pairs of lines that have nothing to do with each other, which is what most statements of a person are to a new one:
+by chance, and the nearest ones among the lines of `data/lines` that speak of a matter of which a person has many.
 A multinomial logistic regression with a ridge (Hastie et al. 2009, section 4.4) is fitted by Adam (Kingma and Ba 2015) on
 the vectors and words, and on the words alone; the figures and the thresholds are of folds.
 """
@@ -34,10 +35,14 @@ UNRELATED, WEIGHT = 3_000, 0.2
 """Pairs of lines that have nothing to do with each other, and how much one counts."""
 READ = 0.7
 """How often the kind of a line is what the classifier makes of it, and not the labelled one."""
-MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion"})
+MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion", "relation"})
 """Kinds of which two lines of different persons rarely speak of one matter."""
+NEIGHBOURS, NEIGHBOUR_WEIGHT = 4, 0.15
+"""Of each line so many of the nearest are taken for lines that stand beside it, and how much one counts."""
 OVER, DOUBT, REPEATS = 0.06, 0.2, 0.01
 """Share of the lines that stand beside each other that may be superseded, or doubted; of others taken for repetitions."""
+NEAR_OVER, NEAR_DOUBT = 0.005, 0.03
+"""The same of the nearest lines."""
 Floats = NDArray[np.float64]
 
 
@@ -68,6 +73,24 @@ def unrelated(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
             fits = one is not other and one.old.isascii() == other.new.isascii() and same == kind
             if fits and (not same or one.kinds[0] in MANY):
                 found.append(Pair("apart", (one.kinds[0], other.kinds[1]), one.old, other.new))
+    return found
+
+
+def neighbours(vectors: dict[str, NDArray[np.float32]]) -> list[Pair]:
+    """Each line of a matter of which a person has many, with the nearest lines of its kind and language."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for language in ("zh", "en"):
+        lines = files("amemorix_bench").joinpath("data", "lines", f"{language}.tsv").read_text("utf-8").splitlines()
+        for kind, durable, about, _, text in (line.split("\t") for line in lines):
+            if kind in MANY and durable == "1" and about == "self":
+                groups.setdefault((language, kind), []).append(text)
+    found: list[Pair] = []
+    for (_, kind), texts in groups.items():
+        table = np.array([vectors[text] for text in texts])
+        near = table @ table.T
+        np.fill_diagonal(near, -1)
+        for old, row in zip(texts, np.argsort(-near)[:, :NEIGHBOURS], strict=True):
+            found += [Pair("apart", (kind, kind), old, texts[other]) for other in row]
     return found
 
 
@@ -119,32 +142,37 @@ def _least(chances: Floats, share: float) -> float:
     return math.ceil(100 * float(np.quantile(chances, 1 - share))) / 100
 
 
-def _fit(name: str, known: dict[str, Said], model: str) -> dict[str, Any]:
+def _fit(name: str, known: dict[str, Said], near: Sequence[Pair], model: str) -> dict[str, Any]:
     """One set of weights as the file holds it; prints how well folds do."""
     rng = np.random.default_rng(7)
     pairs = read_pairs()
-    every = [*pairs, *unrelated(pairs, rng)]
+    far = unrelated(pairs, rng)
+    every = [*pairs, *far, *near]
     names, values = _table(every, known, rng)
     labels = np.eye(len(OUTCOMES))[[OUTCOMES.index(pair.label) for pair in every]]
-    weight = np.r_[np.ones(len(pairs)), np.full(len(every) - len(pairs), WEIGHT)]
+    weight = np.r_[np.ones(len(pairs)), np.full(len(far), WEIGHT), np.full(len(near), NEIGHBOUR_WEIGHT)]
     chances = _held_out(values, labels, weight)
     label = np.array([pair.label for pair in every], object)
     label[len(pairs) :] = "unrelated"
+    label[len(pairs) + len(far) :] = "near"
     concerned = np.array([pair.kinds[0] == pair.kinds[1] for pair in every]) | (values[:, names.index("shares")] > 0)
     over = chances[:, 2] + chances[:, 3]
     changed, apart = np.isin(label, ("replaces", "ends")), label == "apart"
     strangers = (label == "unrelated") & concerned
     limits = {
-        "over": _least(over[apart], OVER), "doubt": _least(over[apart], DOUBT),
+        "over": max(_least(over[apart], OVER), _least(over[label == "near"], NEAR_OVER)),
+        "doubt": max(_least(over[apart], DOUBT), _least(over[label == "near"], NEAR_DOUBT)),
         "repeats": max(0.5, _least(chances[label != "repeats", 1], REPEATS)),
     }  # fmt: skip
     right = (chances[: len(pairs)].argmax(1) == labels[: len(pairs)].argmax(1)).mean()
     print(f"{name} ({model}): {len(pairs)} pairs, {strangers.sum()} unrelated ones compared; outcome right {right:.2f}")
     for what in ("over", "doubt"):
         least = limits[what]
-        shares = [(over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", strangers)]
+        shares = [
+            (over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", strangers, label == "near")
+        ]
         print(f"  {what} from {least:.2f}: changed {shares[0]:.2f}, apart {shares[1]:.2f}, repeated {shares[2]:.2f}, "
-              f"unrelated {shares[3]:.3f}")  # fmt: skip
+              f"unrelated {shares[3]:.3f}, nearest {shares[4]:.4f}")  # fmt: skip
     found = chances[:, 1] >= limits["repeats"]
     shares = [found[rows].mean() for rows in (label == "repeats", changed | apart, strangers)]
     print(f"  repeats from {limits['repeats']:.2f}: repeated {shares[0]:.2f}, others {shares[1]:.3f}, unrelated {shares[2]:.3f}")  # fmt: skip
@@ -158,17 +186,24 @@ def main(argv: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     asked = parser.parse_args(None if argv is None else list(argv))
-    texts = sorted({text for pair in read_pairs() for text in (pair.old, pair.new)})
     folder = installed(catalog.DEFAULT_MODEL)
     if folder is None:
         raise SystemExit(f"{catalog.DEFAULT_MODEL} is not installed.")
     embedder = LocalEmbedder(folder)
-    vectors = embedder.embed(texts)
     model = embedder.info.model
+    lines = files("amemorix_bench").joinpath("data", "lines")
+    texts = {text for pair in read_pairs() for text in (pair.old, pair.new)}
+    for language in ("zh", "en"):
+        rows = lines.joinpath(f"{language}.tsv").read_text("utf-8").splitlines()
+        texts |= {row.rsplit("\t", 1)[1] for row in rows}
+    every = sorted(texts)
+    vectors = dict(zip(every, embedder.embed(every), strict=True))
+    near = neighbours(vectors)
+    used = {text for pair in (*read_pairs(), *near) for text in (pair.old, pair.new)}
     fitted = {
         "model": model,
-        "vector": _fit("vector", {t: said(t, v) for t, v in zip(texts, vectors, strict=True)}, model),
-        "words": _fit("words", {text: said(text) for text in texts}, "words alone"),
+        "vector": _fit("vector", {text: said(text, vectors[text]) for text in used}, near, model),
+        "words": _fit("words", {text: said(text) for text in used}, near, "words alone"),
     }
     if asked.write:
         path = Path(amemorix.facts.__path__[0]) / "data" / "succession.json"

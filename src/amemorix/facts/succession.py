@@ -37,6 +37,8 @@ OUTCOMES = ("apart", "repeats", "replaces", "ends")
 WEIGHTS_FILE, CUES_FILE = "succession.json", "succession.toml"
 NEAR = 0.4
 """Cosine from which on statements of different kinds are compared too."""
+OF_ONE_MATTER = 0.3
+"""Cosine from which on statements that share no word may be about one thing; 95 of 100 about different ones stay below."""
 MOST_TEXTS = 4_096
 """Texts whose vectors and words are kept in memory."""
 Floats = NDArray[np.float32]
@@ -413,8 +415,14 @@ def _settled(
             return Compared(before, if_later="completes", reason="rules: says more than what is known")
     if not differ and untyped and judged[0, 1] >= weights.repeats:
         return Compared(before, repeats=True, reason="weights: repeats what is known")
+    if not _of_one_matter((before, other), (fresh, mine)):
+        return None
     outcomes: list[Outcome | None] = []
-    for one, (old, later) in zip(judged, ((other, mine), (mine, other)), strict=True):
+    olds = ((other, before.kind, mine), (mine, fresh.kind, other))
+    for one, (old, kind, later) in zip(judged, olds, strict=True):
+        if untyped and (kind or old.kind) in ("event", "opinion") and not _denies(old, later):
+            outcomes.append(None)  # what has happened, or was thought then, stays so
+            continue
         sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
         over = one[2] + one[3]
         if over >= weights.over and not (fresh.is_typed and before.is_typed):
@@ -423,11 +431,25 @@ def _settled(
             outcomes.append("doubts" if sensitive or over >= max(weights.doubt, one[1]) else None)
     # the two cannot both be true: whichever is said again speaks against the other
     for place in (0, 1):
-        if outcomes[place] in ("replaces", "ends") and outcomes[1 - place] is None:
+        if outcomes[place] in ("replaces", "ends") and outcomes[1 - place] is None and olds[1 - place][1] != "event":
             outcomes[1 - place] = "doubts"
     if outcomes == [None, None]:
         return None
     return Compared(before, if_later=outcomes[0], if_earlier=outcomes[1], reason="weights: things have changed since")
+
+
+def _of_one_matter(one: tuple[Statement, Said], other: tuple[Statement, Said]) -> bool:
+    """Whether two statements can be about the same thing at all: a person has said a hundred that are not.
+
+    Without vectors, of what has one value at a time, the kind is enough.
+    """
+    (a, mine), (b, theirs) = one, other
+    if not mine.signs.isdisjoint(theirs.signs):
+        return True
+    kinds = (a.kind or mine.kind, b.kind or theirs.kind)
+    if mine.vector is None or theirs.vector is None:
+        return kinds[0] == kinds[1] and kinds[0] in _MOST_LIKE_ONE | {"relation"}
+    return float(mine.vector @ theirs.vector) >= OF_ONE_MATTER
 
 
 def _is_sensitive(old: Said, new: Said) -> bool:
@@ -439,10 +461,19 @@ def _is_sensitive(old: Said, new: Said) -> bool:
     people = [{who for who in one.cues["other"] if not partner.search(who)} for one in (old, new)]
     if people[0] != people[1]:
         return False
-    shares = not old.signs.isdisjoint(new.signs)
+    shared = len(old.signs & new.signs)
     news = new.is_change or _ends(old, new)
-    of_partner = bool(old.cues["partner"] and new.cues["partner"])
-    return of_partner or (shares and bool(old.cues["allergy"] or new.cues["allergy"] or news))
+    if old.cues["partner"] and new.cues["partner"]:
+        return True
+    if old.cues["allergy"] or new.cues["allergy"]:
+        return bool(shared)
+    return news and 2 * shared >= min(len(old.signs), len(new.signs)) > 0
+
+
+def _denies(old: Said, new: Said) -> bool:
+    """Whether the later one says of the same that it is not so."""
+    differ = (len(old.cues["negation"]) - len(new.cues["negation"])) % 2 == 1
+    return differ and 2 * len(old.signs & new.signs) >= min(len(old.signs), len(new.signs)) > 0
 
 
 def _ends(old: Said, new: Said) -> bool:
