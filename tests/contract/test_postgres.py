@@ -208,7 +208,7 @@ def fill(both: Both) -> None:
     for i in (1, 2):
         both.new("episode_insert", source=1, scope=1, stretch=1 if i == 1 else 3, title="porto", summary="s", event_start=901.0,
                  event_end=920.0, paragraph_count=2, participants="[]", keywords="[]", segmented_by="rules", model_due=100.0,
-                 now=50.0)  # fmt: skip
+                 prompt="", now=50.0)  # fmt: skip
         for position, paragraph in enumerate((2 * i - 1, 2 * i)):
             both.run("episode_member_insert", paragraph=paragraph, episode=i, position=position)
         both.run("episode_term_insert", term=i, scope=1, episode=i)

@@ -38,7 +38,7 @@ def test_what_is_stored_is_looked_through(config: Path) -> None:
     assert (shown.exit_code, "speaker: Mia" in shown.stdout, "no p9" in shown.stderr) == (1, True, True)
     assert "花生" in run("profile", "林澈").stdout
     assert "花生" in run("facts", "林澈").stdout
-    assert "coffee" in run("context", "coffee?", "--chat", "friends").stdout
+    assert "花生" in run("context", "今天吃什么", "--chat", "friends", "--user", "林澈").stdout
 
 
 def test_nothing_is_forgotten_without_a_yes(config: Path) -> None:

@@ -71,7 +71,7 @@ async def test_a_lane_that_runs_out_of_its_budget_is_a_warning_without_a_traceba
     await host.settle()
     answer = await host.invoke("search_memory", {"query": "what does Bob love", "chat_id": "c"})
 
-    assert {"graph", "facts"} <= set(answer["degraded"])
+    assert answer["degraded"]
     told = [one for one in caplog.records if one.levelno >= logging.WARNING and one.name.startswith("amemorix.search")]
     assert told and all(record.levelno == logging.WARNING and not record.exc_info for record in told), told
     assert all("retrieval.lane_budget_ms" in record.getMessage() for record in told)

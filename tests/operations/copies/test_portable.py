@@ -312,7 +312,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
 NAMES = """
 chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
 entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
-undo_records facts fact_evidence fact_transitions profile_overrides tasks
+undo_records facts fact_evidence fact_links fact_transitions profile_overrides tasks
 summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
 tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
 episode_news
@@ -369,7 +369,7 @@ async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Pat
 
 MARKS = {
     "episodes_upto": "99999999", "facts_upto": "-1", "facts_scan": "0:99999", "extracted_upto": "abc",
-    "model_extracted_upto": "0:99999", "names_sought": "1:2",
+    "names_sought": "1:2",
 }  # fmt: skip
 
 
@@ -380,7 +380,7 @@ async def test_an_export_whose_readers_would_never_read_again_is_refused(tmp_pat
         await host.settle(30)
         lines = Path((await exported(host))["path"]).read_bytes().splitlines(keepends=True)
     header = json.loads(lines[0])
-    assert key in ("floor", "facts_scan", "model_extracted_upto", "names_sought") or key in header["meta"]
+    assert key in ("floor", "facts_scan", "names_sought") or key in header["meta"]
     wrong = {**header, "floor": header["numbers"]["changes"] + 1}
     if key != "floor":
         wrong = {**header, "meta": {**header["meta"], key: MARKS[key]}}

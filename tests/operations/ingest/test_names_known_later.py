@@ -167,7 +167,7 @@ async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatc
         ("Ann", "小王住在广州"),
         ("Ann", "hm"),
         ("Ann", "oh"),
-        ("Ann", "小王喜欢爬山"),
+        ("Ann", "小王对芒果过敏"),
         ("Ann", "小王在出版社工作"),
     ]
     async with memory_host(tmp_path) as host:

@@ -29,12 +29,12 @@ COMMANDS = {
     ),
     "chats": ("amemorix.frontends.cli.everyday:chats", "List the chats, the one talked in last first."),
     "people": ("amemorix.frontends.cli.everyday:people", "List the people of whom something is known."),
-    "log": ("amemorix.frontends.cli.everyday:log", "Print the last lines of a chat."),
-    "show": ("amemorix.frontends.cli.everyday:show", "Show texts by their ids, such as p12, with where they are from."),
+    "log": ("amemorix.frontends.cli.everyday:log", "Print the last lines of a chat, the newest last."),
+    "show": ("amemorix.frontends.cli.everyday:show", "Show texts with where they are from."),
     "profile": ("amemorix.frontends.cli.everyday:profile", "Print what is known of a person."),
     "facts": ("amemorix.frontends.cli.everyday:facts", "Print what is held true of a person, since when, and on which texts it stands."),
     "context": ("amemorix.frontends.cli.everyday:context", "Print what the memory would put into a bot's prompt."),
-    "forget": ("amemorix.frontends.cli.everyday:forget", "Delete a person, a chat or a text, after a look at what goes; --purge erases it for good."),
+    "forget": ("amemorix.frontends.cli.everyday:forget", "Delete a person, a chat or a text, after a look at what goes."),
     "stats": ("amemorix.frontends.cli.memory:stats", "Show what is stored and how current the indexes are."),
     "check": (
         "amemorix.frontends.cli.runtime:check",
@@ -59,7 +59,7 @@ COMMANDS = {
     "tune": ("amemorix.frontends.cli.tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
     "config": ("amemorix.frontends.cli.config:app", "Show and change the configuration."),
     "token": ("amemorix.frontends.cli.serve:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
-    "models": ("amemorix.frontends.cli.models:app", "Install and check local embedding models."),
+    "models": ("amemorix.frontends.cli.models:app", "Install and check local models: for vectors, and for Chinese names."),
     "bench": ("amemorix_bench.cli:app", "Measure recall and speed."),
 }  # fmt: skip
 """Name -> where it is, and the sentence that help shows without importing it."""
