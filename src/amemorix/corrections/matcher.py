@@ -35,7 +35,7 @@ from .rows import Target
 from .sentence import Sentence, data, fillers, kin, negation, read_sentence, topics
 from .wording import VALUES, clauses_of, holds, in_list, reworded, values_differ, without, words_of
 
-__all__ = ["MOST_CANDIDATES", "CorrectionFinder", "Found", "Judged", "Wish"]
+__all__ = ["ELSE", "MOST_CANDIDATES", "CorrectionFinder", "Found", "Judged", "Wish", "unreadable"]
 
 MOST_CANDIDATES, MOST_HELD = 20, 200
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"

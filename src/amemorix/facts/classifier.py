@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 
-__all__ = ["BELIEVED", "BUCKETS", "HEADS", "IMPORTANCE", "WEIGHTS_FILE", "Classifier", "Judgement", "Weights", "best", "buckets", "classifier", "earnest"]  # fmt: skip
+__all__ = [
+    "BELIEVED", "BUCKETS", "HEADS", "IMPORTANCE", "WEIGHTS_FILE", "Classifier",
+    "Floats", "Judgement", "Weights", "best", "buckets", "classifier",
+    "earnest",
+]  # fmt: skip
 
 WEIGHTS_FILE = "statements.npz"
 BUCKETS = 4096

@@ -11,7 +11,7 @@ from ..store.queries import array, optional_array
 from .language.slots import slot_of
 from .timeline import AUTHORITY, Point, contradict
 
-__all__ = ["MAYBE_OUTDATED", "Evidence", "FactGroup", "FactRow", "Moment", "Outcome", "Transition", "Verdict"]
+__all__ = ["MAYBE_OUTDATED", "Evidence", "FactGroup", "FactRow", "Moment", "Outcome", "Transition", "Verdict", "held"]
 
 Outcome = Literal["replaces", "ends", "completes", "doubts"]
 """What a later statement does to an earlier one of the same person: takes its place, ends it, holds all of it and more,

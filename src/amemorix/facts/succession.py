@@ -39,6 +39,8 @@ NEAR = 0.4
 """Cosine from which on statements of different kinds are compared too."""
 OF_ONE_MATTER = 0.3
 """Cosine from which on statements that share no word may be about one thing; 95 of 100 about different ones stay below."""
+MOST_CONCERNED = 8
+"""Known statements that one new one may repeat, end or put in doubt."""
 MOST_TEXTS = 4_096
 """Texts whose vectors and words are kept in memory."""
 Floats = NDArray[np.float32]
@@ -302,13 +304,13 @@ class MemUpdateChecker:
         rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
         rows += [features(mine, other, (new.kind, one.kind)) for one, other in pairs]
         judged = weights.probabilities(rows)
-        found: list[Compared] = []
+        settled: list[tuple[float, Compared]] = []
         for place, (one, other) in enumerate(pairs):
-            if (
-                compared := _settled(weights, (new, mine), (one, other), judged[[place, place + len(pairs)]])
-            ) is not None:
-                found.append(compared)
-        found = _only_one_repeated(found)
+            chances = judged[[place, place + len(pairs)]]
+            if (compared := _settled(weights, (new, mine), (one, other), chances)) is not None:
+                settled.append((float(chances[:, 0].min()), compared))
+        settled.sort(key=lambda pair: pair[0])  # what can least stand beside it first
+        found = _only_one_repeated([compared for _, compared in settled[:MOST_CONCERNED]])
         if not by_chat:
             return found, []
         likeness = self._likeness(texts, [mine, *others])

@@ -24,7 +24,8 @@ from .query import SearchPlan
 from .retention import retained
 
 __all__ = [
-    "AggregateQueryService", "Reasons", "hit_time", "hits_in_time", "paragraph_hits", "ranked_hits", "summary", "with_replaced",
+    "AggregateQueryService", "Reasons", "confidences", "hit_time", "hits_in_time", "paragraph_hits",
+    "ranked_hits", "summary", "with_replaced",
 ]  # fmt: skip
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
