@@ -210,11 +210,10 @@ class CorrectionFinder:
         if not wish.allow_global:  # a chat may change its own memories alone, however much more it may read
             row = self._store.names.chat_row(db, wish.chat_id)
             own = () if row is None else (row,)
-        held: dict[int, set[str]] = {}
+        held: list[int] = []
         if whom.rows:
             at = now if wish.held_at is None else wish.held_at
-            for one in correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD):
-                held.setdefault(one.paragraph, set()).update((one.attribute, one.kind))
+            held = correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD)
         newest = correction_rows.newest(db, whom.rows, own, MOST_HELD) if wish.among is None else []
         targets = correction_rows.targets(db, {*scores, *held, *newest}, own, now)
         persons: dict[int, list[tuple[int, int]]] = {}
@@ -228,9 +227,7 @@ class CorrectionFinder:
         names = {fold(name) for row in map(directory.row, whom.rows) if row for name, _ in row.names} | {whom.name}
         others = [name for name in directory.find(sentence.text, own).names if fold(name) not in names]
         match = _Match(sentence, whom, frozenset(names - {""}), others, [target.content for target, _ in lines])
-        judged = [
-            match.judged(t, clauses, scores.get(t.id, 0.0), frozenset(held.get(t.id, ()))) for t, clauses in lines
-        ]
+        judged = [match.judged(t, clauses, scores.get(t.id, 0.0)) for t, clauses in lines]
         return match, match.settled(sorted(judged, key=lambda one: (-one.score, -one.target.id)))
 
 
@@ -268,7 +265,7 @@ class _Match:
         )
         told = frozenset[str]().union(*map(_terms, (*sentence.said, *not_so)))
         self._matter = told - every - named - _terms(" ".join((*values, *relatives)))
-        self._words = [word for part in (*sentence.said, *not_so) for word in words_of(part)]
+        self._words = [word for part in sentence.said or not_so for word in words_of(part)]
         self._weight = {
             term: (1.0 if len(term) > 1 else 0.5) * math.log1p((1 + len(texts)) / (1 + (seen[term] or 1)))
             for term in every | self._matter
@@ -282,7 +279,7 @@ class _Match:
         """Whether it tells of something else besides, or of a moment."""
         self._subjects = {subject_kin(part) for part in (*sentence.said, *not_so)}
 
-    def judged(self, target: Target, clauses: Sequence[Clause], near: float, attributes: frozenset[str]) -> Judged:
+    def judged(self, target: Target, clauses: Sequence[Clause], near: float) -> Judged:
         """How near the line is, by the clause that is nearest, or why it cannot be meant."""
         mine = [i for i, clause in enumerate(clauses) if self._is_meant(clause, clauses[:i])]
         if not mine:
@@ -292,39 +289,35 @@ class _Match:
         mine = [i for i in mine if not self._is_denied(clauses[i].text)]
         if not mine or fold(self._sentence.text) in fold(target.content):
             return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
-        scored = {i: self._score(clauses[i], target.content, near, attributes) for i in mine}
+        scored = {i: self._score(clauses[i], target.content, near) for i in mine}
         most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
         places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
         shared = frozenset(_terms(target.content) & self._matter)
         return Judged(target, most, tuple(clauses), places, denied, shared, why="" if enough else FAR)
 
-    def _score(self, clause: Clause, line: str, near: float, attributes: frozenset[str]) -> tuple[float, float, bool]:
+    def _score(self, clause: Clause, line: str, near: float) -> tuple[float, float, bool]:
         """(how near a clause is; how much of what is denied it says; whether it can be what is meant)."""
         text, terms = clause.text, _terms(clause.text)
         denied = max((self._share(part, terms) for part in self._denied), default=0.0)
         shared = 0.8 * self._share(self._matter, terms) + 0.2 * self._share(self._matter, _terms(line))
         differs = values_differ(words_of(text), self._words)
-        topic = bool(topics(text, attributes) & self._topics)
         same = clause.kin in self._subjects if clause.kin else self._sentence.first_person and speaks_of_self(text)
+        topic = bool(topics(text) & self._topics)
         score = WRONG * denied + (SHARED / 2 if self._denied else SHARED) * shared + VALUE * differs
         score += TOPIC * topic + SUBJECT * same + NEAR * near
         if self._denied:
             bare = not self._matter or not self._sentence.said
-            enough = denied >= ALL_DENIED or (
-                denied >= (HALF if self._sentence.forget else LEAST_DENIED) and (topic or same or shared > 0 or bare)
-            )
+            least = HALF if self._sentence.forget else LEAST_DENIED
+            enough = denied >= ALL_DENIED or (denied >= least and (topic or same or shared > 0 or bare))
         else:
-            enough = topic or shared >= HALF or (differs and (shared > 0 or same))
+            enough = not self._beside and bool(topic or shared >= HALF or (differs and (shared > 0 or same)))
         return score, denied, enough
 
     def _may_be_of(self, clause: Clause) -> bool:
         """Whether a clause about a relative may be meant: the sentence is about them too, or names nobody."""
+        if self._whom.name:
+            return holds(clause.text, self._whom.name) or clause.kin in self._subjects
         return clause.kin in self._subjects or not (self._kin_named or self._sentence.first_person)
-
-    def _agrees(self, clause: str) -> bool:
-        """Whether the clause is of the same matter, as far as either says."""
-        there = topics(clause)
-        return not there or not self._topics or bool(there & self._topics)
 
     def _is_denied(self, clause: str) -> bool:
         """Whether a clause says of what is denied that it is not so."""
@@ -366,7 +359,7 @@ class _Match:
 
     def settled(self, judged: Sequence[Judged]) -> Found:
         """The targets: the best, and those that say the same; none where it would be a guess."""
-        able = [one for one in judged if not one.why and one.score >= LEAST and not (self._beside and not self._denied)]
+        able = [one for one in judged if not one.why and one.score >= LEAST]
         most = max((one.denied for one in able), default=0.0)
         if most >= 0.5:  # some say what is denied: the others are not meant
             able = [one for one in able if one.denied >= 0.6 * most]
@@ -413,10 +406,15 @@ class _Match:
                 else spelt_otherwise(clause.text, text)
             )
             score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
+            topic = topics(clause.text)
             news = differs or said.cued or spelt or changes or over >= 0.3 or near >= 0.55
             able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
             able = able and (over >= 0.5 or not self._beside or (differs and (changes or not self._cues["moment"])))
-            able = bool(able) and (not clause.kin or self._may_be_of(clause)) and (differs or self._agrees(clause.text))
+            able = (
+                bool(able)
+                and (not clause.kin or self._may_be_of(clause))
+                and bool(differs or not (topic and self._topics) or topic & self._topics)
+            )
             # what the line says besides of the same is as wrong
             alike = [
                 at

@@ -220,16 +220,9 @@ def negation(clause: str) -> int | None:
     return found.start() if found and not able else None
 
 
-@cache
-def _topics() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
-    return [
-        (name, re.compile(one["words"], re.I), frozenset(one["attributes"])) for name, one in data()["topics"].items()
-    ]
-
-
-def topics(text: str, attributes: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The matters that a text, or facts of these attributes, are about."""
-    return frozenset(name for name, words, kept in _topics() if kept & attributes or words.search(text))
+def topics(text: str) -> frozenset[str]:
+    """The matters that a text is about."""
+    return frozenset(name for name in data()["topics"] if _pattern("topics", name).search(text))
 
 
 @cache
