@@ -148,15 +148,9 @@ class CorrectionFinder:
     """Finds what a correction would change; never a clause about somebody else, and nothing where it would be a guess."""
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        config: Config,
-        searches: SearchService,
-        indexes: Indexes,
-        clock: Clock,
+        self, store: MetadataStore, *, config: Config, searches: SearchService, indexes: Indexes, clock: Clock,
         checker: MemUpdateChecker,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._store = store
         self._config = config
         self._searches = searches
@@ -274,6 +268,7 @@ class _Match:
         self._kin = [frozenset(kin(part)) for part in (*sentence.said, *not_so)]
         self._kin_named = frozenset[str]().union(*self._kin)
         self.asks_which = False
+        """Whether several lines are meant as likely by their words, so that their meaning has to tell."""
         self._cues = taken_apart(sentence.text).cues
         self._beside = not sentence.cued and bool(self._cues["also"] or self._cues["moment"])
         """Whether it tells of something else besides, or of a moment."""
@@ -400,36 +395,30 @@ class _Match:
         ranked: list[tuple[float, bool, Judged]] = []
         for (one, place, clause), (near, over) in zip(clauses, compared, strict=True):
             differs = values_differ(words_of(clause.text), self._words)
-            spelt = (
-                said.exchange
-                if said.exchange and holds(clause.text, said.exchange[0])
-                else spelt_otherwise(clause.text, text)
-            )
+            named = said.exchange is not None and holds(clause.text, said.exchange[0])
+            spelt = said.exchange if named else spelt_otherwise(clause.text, text)
             score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
             topic = topics(clause.text)
             news = differs or said.cued or spelt or changes or over >= 0.3 or near >= 0.55
             able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
             able = able and (over >= 0.5 or not self._beside or (differs and (changes or not self._cues["moment"])))
-            able = (
-                bool(able)
-                and (not clause.kin or self._may_be_of(clause))
-                and bool(differs or not (topic and self._topics) or topic & self._topics)
-            )
-            # what the line says besides of the same is as wrong
-            alike = [
-                at
-                for (other, at, _), (other_near, _) in zip(clauses, compared, strict=True)
-                if other is one and other_near >= LEAST_NEAR
-            ]
+            elsewhere = topic and self._topics and not topic & self._topics and not differs
+            able = bool(able) and (not clause.kin or self._may_be_of(clause)) and not elsewhere
             exchange = spelt or (None if said.first_person or self._kin_named else other_value(clause.text, text))
-            ranked.append((score, able, replace(one, places=frozenset({place, *alike}), exchange=exchange, why="")))
+            ranked.append(
+                (score, able, replace(one, score=score, places=frozenset({place}), exchange=exchange, why=""))
+            )
         ranked.sort(key=lambda one: -one[0])
         if not ranked or not ranked[0][1]:
             return found
         score, _, best = ranked[0]
         if any(score - other < NEAR_MARGIN for other, _, one in ranked if one.target.id != best.target.id):
             return found
-        best = self._changed(best)
+        alike = {
+            place for (one, place, _), (near, _) in zip(clauses, compared, strict=True)
+            if one.target.id == best.target.id and near >= LEAST_NEAR
+        }  # fmt: skip
+        best = self._changed(replace(best, places=best.places | alike))  # what it says besides of the same is as wrong
         if of_another and not best.right:  # she's in Madrid now, of "my sister lives in Porto"
             clause = next(best.clauses[place] for place in sorted(best.places))
             self._sentence = replace(said, text=named_in_full(text, clause))

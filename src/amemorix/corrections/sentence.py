@@ -23,8 +23,9 @@ _BREAK = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&-]|--|—)+(?=\s|$|[^\x
 _BREAK_ZH = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&:：.-]|—|\.(?!\d))+|\s+|\.+$")
 _TITLE = lazy_regex(rf"\b{TITLE_BEFORE}$", re.I)
 SPELLING = lazy_regex(
-    r"\b(?:with|without) (?:an? |one |two |no )?'?[a-z]'?(?:'?s)?\b|\bspel(?:t|led)\b|^(?:no,? )?it'?s \w+$", re.I
+    r"\bwith(?:out)? (?:an?|one|two|no|the) '?[a-z]'?s?\b(?! \w)|\bspel(?:t|led)\b|^(?:no,? )?it'?s \w+$", re.I
 )
+"""What tells how a name is written."""
 FIRST = lazy_regex(
     r"我(?![国校司])|俺|咱|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.I
 )

@@ -125,14 +125,8 @@ def _plain(word: str) -> str:
 def values_differ(line: Sequence[Word], said: Sequence[Word]) -> float:
     """How surely both give a value of one type, and not the same: 0, 1, or 1.5 where both say what they count."""
     here = {word.form for word in said}
-    others = [
-        (one, other)
-        for one in line
-        if one.type in VALUES and one.form not in here
-        for other in said
-        if other.type == one.type
-    ]
-    return max((_measure_alike(*pair) for pair in others), default=0.0)
+    others = [one for one in line if one.type in VALUES and one.form not in here]
+    return max((_measure_alike(one, other) for one in others for other in said if one.type == other.type), default=0.0)
 
 
 def _measure_alike(one: Word, other: Word) -> float:
