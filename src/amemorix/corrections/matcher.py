@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
+from ..facts.succession import MemUpdateChecker
+from ..facts.succession import said as taken_apart
 from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.times import is_question
@@ -25,6 +27,7 @@ from .person import (
     Clause,
     Whom,
     calls_by_name,
+    named_in_full,
     read_clauses,
     speaks_of_another,
     speaks_of_self,
@@ -33,11 +36,22 @@ from .person import (
 )
 from .rows import Target
 from .sentence import Sentence, data, fillers, kin, negation, read_sentence, topics
-from .wording import VALUES, clauses_of, holds, in_list, reworded, values_differ, without, words_of
+from .wording import (
+    VALUES,
+    clauses_of,
+    holds,
+    in_list,
+    other_value,
+    reworded,
+    spelt_otherwise,
+    values_differ,
+    without,
+    words_of,
+)
 
 __all__ = ["ELSE", "MOST_CANDIDATES", "CorrectionFinder", "Found", "Judged", "Wish", "unreadable"]
 
-MOST_CANDIDATES, MOST_HELD = 20, 200
+MOST_CANDIDATES, MOST_HELD, MOST_COMPARED = 20, 200, 50
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
 SEVERAL = "may be one of several: say more of which one"
 FAR = "says something else"
@@ -50,6 +64,8 @@ denied."""
 LEAST, MARGIN = 0.42, 0.12
 """The least score of a target, and how much better than another it has to be to be the only one."""
 
+LEAST_NEAR, NEAR_MARGIN, SPELT = 0.24, 0.1, 0.3
+"""The same where meaning decides: the least, how much better than any other, and what a name in another spelling counts."""
 NEAR_NEGATION = 3
 """Characters between a Chinese negation and what it denies."""
 _THIRD_PERSON = lazy_regex(r"(?<=[A-Za-z]{3})(?<![sSuU])s\b")
@@ -92,6 +108,8 @@ class Judged:
     shared: frozenset[str] = frozenset()
     wrong: str = ""
     right: str = ""
+    exchange: tuple[str, str] | None = None
+    """A value or a spelling of the line, and the one that the sentence gives in its place."""
     becomes: str = ""
     why: str = ""
 
@@ -112,6 +130,8 @@ class Found:
     """Whether the words, or the caller, say whom it is about."""
     asks: bool = False
     """Whether several are meant as likely, so that nothing is chosen."""
+    by_meaning: bool = False
+    """Whether what is chosen is only the nearest in meaning: its words do not show that it is meant."""
 
     @property
     def chosen(self) -> list[Judged]:
@@ -128,13 +148,15 @@ class CorrectionFinder:
     """Finds what a correction would change; never a clause about somebody else, and nothing where it would be a guess."""
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, searches: SearchService, indexes: Indexes, clock: Clock
-    ) -> None:
+        self, store: MetadataStore, *, config: Config, searches: SearchService, indexes: Indexes, clock: Clock,
+        checker: MemUpdateChecker,
+    ) -> None:  # fmt: skip
         self._store = store
         self._config = config
         self._searches = searches
         self._indexes = indexes
         self._clock = clock
+        self._checker = checker
 
     async def find(self, wish: Wish) -> Found:
         """What the wish is about. Raises NotFound, InvalidRequest for a person who cannot be told, and for what says nothing."""
@@ -149,7 +171,12 @@ class CorrectionFinder:
         scores = dict.fromkeys(wish.among or (), 1.0)
         if wish.among is None:
             scores = await self._searched(wish, sentence, whom)
-        return await self._store.read(lambda db: self._found_in(db, wish, sentence, whom, scores))
+        match, found = await self._store.read(lambda db: self._found_in(db, wish, sentence, whom, scores))
+        if found.chosen or (found.asks and not match.asks_which) or wish.among is not None or sentence.forget:
+            return found
+        clauses = match.own_clauses(found.judged)
+        compared = await self._checker.likeness(sentence.text, [clause.text for _, _, clause in clauses])
+        return match.nearest(found, clauses, compared)
 
     def _whom(self, db: Connection, wish: Wish, sentence: Sentence) -> Whom:
         self._indexes.names.catch_up(db)
@@ -169,17 +196,18 @@ class CorrectionFinder:
                 scores[int(hit.id[1:])] = max(scores.get(int(hit.id[1:]), 0.0), hit.score)
         return scores
 
-    def _found_in(self, db: Connection, wish: Wish, sentence: Sentence, whom: Whom, scores: dict[int, float]) -> Found:
+    def _found_in(
+        self, db: Connection, wish: Wish, sentence: Sentence, whom: Whom, scores: dict[int, float]
+    ) -> tuple[_Match, Found]:
         now = self._clock.now()
         own: tuple[int, ...] | None = None
         if not wish.allow_global:  # a chat may change its own memories alone, however much more it may read
             row = self._store.names.chat_row(db, wish.chat_id)
             own = () if row is None else (row,)
-        held: dict[int, set[str]] = {}
+        held: list[int] = []
         if whom.rows:
             at = now if wish.held_at is None else wish.held_at
-            for one in correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD):
-                held.setdefault(one.paragraph, set()).update((one.attribute, one.kind))
+            held = correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD)
         newest = correction_rows.newest(db, whom.rows, own, MOST_HELD) if wish.among is None else []
         targets = correction_rows.targets(db, {*scores, *held, *newest}, own, now)
         persons: dict[int, list[tuple[int, int]]] = {}
@@ -193,10 +221,8 @@ class CorrectionFinder:
         names = {fold(name) for row in map(directory.row, whom.rows) if row for name, _ in row.names} | {whom.name}
         others = [name for name in directory.find(sentence.text, own).names if fold(name) not in names]
         match = _Match(sentence, whom, frozenset(names - {""}), others, [target.content for target, _ in lines])
-        judged = [
-            match.judged(t, clauses, scores.get(t.id, 0.0), frozenset(held.get(t.id, ()))) for t, clauses in lines
-        ]
-        return match.settled(sorted(judged, key=lambda one: (-one.score, -one.target.id)))
+        judged = [match.judged(t, clauses, scores.get(t.id, 0.0)) for t, clauses in lines]
+        return match, match.settled(sorted(judged, key=lambda one: (-one.score, -one.target.id)))
 
 
 class _Match:
@@ -233,16 +259,22 @@ class _Match:
         )
         told = frozenset[str]().union(*map(_terms, (*sentence.said, *not_so)))
         self._matter = told - every - named - _terms(" ".join((*values, *relatives)))
-        self._words = [word for part in (*sentence.said, *not_so) for word in words_of(part)]
+        self._words = [word for part in sentence.said or not_so for word in words_of(part)]
         self._weight = {
             term: (1.0 if len(term) > 1 else 0.5) * math.log1p((1 + len(texts)) / (1 + (seen[term] or 1)))
             for term in every | self._matter
         }  # fmt: skip
         self._topics = topics(" ".join((*sentence.said, *not_so)))
         self._kin = [frozenset(kin(part)) for part in (*sentence.said, *not_so)]
+        self._kin_named = frozenset[str]().union(*self._kin)
+        self.asks_which = False
+        """Whether several lines are meant as likely by their words, so that their meaning has to tell."""
+        self._cues = taken_apart(sentence.text).cues
+        self._beside = not sentence.cued and bool(self._cues["also"] or self._cues["moment"])
+        """Whether it tells of something else besides, or of a moment."""
         self._subjects = {subject_kin(part) for part in (*sentence.said, *not_so)}
 
-    def judged(self, target: Target, clauses: Sequence[Clause], near: float, attributes: frozenset[str]) -> Judged:
+    def judged(self, target: Target, clauses: Sequence[Clause], near: float) -> Judged:
         """How near the line is, by the clause that is nearest, or why it cannot be meant."""
         mine = [i for i, clause in enumerate(clauses) if self._is_meant(clause, clauses[:i])]
         if not mine:
@@ -252,30 +284,35 @@ class _Match:
         mine = [i for i in mine if not self._is_denied(clauses[i].text)]
         if not mine or fold(self._sentence.text) in fold(target.content):
             return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
-        scored = {i: self._score(clauses[i], target.content, near, attributes) for i in mine}
+        scored = {i: self._score(clauses[i], target.content, near) for i in mine}
         most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
         places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
         shared = frozenset(_terms(target.content) & self._matter)
         return Judged(target, most, tuple(clauses), places, denied, shared, why="" if enough else FAR)
 
-    def _score(self, clause: Clause, line: str, near: float, attributes: frozenset[str]) -> tuple[float, float, bool]:
+    def _score(self, clause: Clause, line: str, near: float) -> tuple[float, float, bool]:
         """(how near a clause is; how much of what is denied it says; whether it can be what is meant)."""
         text, terms = clause.text, _terms(clause.text)
         denied = max((self._share(part, terms) for part in self._denied), default=0.0)
         shared = 0.8 * self._share(self._matter, terms) + 0.2 * self._share(self._matter, _terms(line))
         differs = values_differ(words_of(text), self._words)
-        topic = bool(topics(text, attributes) & self._topics)
         same = clause.kin in self._subjects if clause.kin else self._sentence.first_person and speaks_of_self(text)
+        topic = bool(topics(text) & self._topics)
         score = WRONG * denied + (SHARED / 2 if self._denied else SHARED) * shared + VALUE * differs
         score += TOPIC * topic + SUBJECT * same + NEAR * near
         if self._denied:
             bare = not self._matter or not self._sentence.said
-            enough = denied >= ALL_DENIED or (
-                denied >= (HALF if self._sentence.forget else LEAST_DENIED) and (topic or same or shared > 0 or bare)
-            )
+            least = HALF if self._sentence.forget else LEAST_DENIED
+            enough = denied >= ALL_DENIED or (denied >= least and (topic or same or shared > 0 or bare))
         else:
-            enough = topic or shared >= HALF or (differs and (shared > 0 or same))
+            enough = not self._beside and bool(topic or shared >= HALF or (differs and (shared > 0 or same)))
         return score, denied, enough
+
+    def _may_be_of(self, clause: Clause) -> bool:
+        """Whether a clause about a relative may be meant: the sentence is about them too, or names nobody."""
+        if self._whom.name:
+            return holds(clause.text, self._whom.name) or clause.kin in self._subjects
+        return clause.kin in self._subjects or not (self._kin_named or self._sentence.first_person)
 
     def _is_denied(self, clause: str) -> bool:
         """Whether a clause says of what is denied that it is not so."""
@@ -334,8 +371,58 @@ class _Match:
             if not chosen or (near and self._says_the_same(able[0], one)):
                 chosen.append(one)
             elif one.score >= able[0].score - MARGIN and not (able[0].denied > one.denied + 0.2):
+                self.asks_which = True
                 return self._found(judged, (), SEVERAL)
         return self._found(judged, [self._changed(one) for one in chosen])
+
+    def own_clauses(self, judged: Sequence[Judged]) -> list[tuple[Judged, int, Clause]]:
+        """The statements about whom the sentence is, and their relatives, in the newest lines."""
+        return [
+            (one, place, clause)
+            for one in sorted(judged, key=lambda one: -one.target.id)[:MOST_COMPARED]
+            for place, clause in enumerate(one.clauses)
+            if (clause.owners & self._whom.rows or (self._whom.name and holds(clause.text, self._whom.name)))
+            and not is_question(clause.text)
+        ]
+
+    def nearest(
+        self, found: Found, clauses: Sequence[tuple[Judged, int, Clause]], compared: Sequence[tuple[float, float]]
+    ) -> Found:
+        """The clause that is nearest in meaning, or has the only value of the same type, where the sentence is news of it."""
+        said, text = self._sentence, self._sentence.text
+        of_another = speaks_of_another(text) and not said.first_person and not self._kin_named
+        changes = bool(self._cues["change"] or self._cues["end"])
+        ranked: list[tuple[float, bool, Judged]] = []
+        for (one, place, clause), (near, over) in zip(clauses, compared, strict=True):
+            differs = values_differ(words_of(clause.text), self._words)
+            named = said.exchange is not None and holds(clause.text, said.exchange[0])
+            spelt = said.exchange if named else spelt_otherwise(clause.text, text)
+            score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
+            topic = topics(clause.text)
+            news = differs or said.cued or spelt or changes or over >= 0.3 or near >= 0.55
+            able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
+            able = able and (over >= 0.5 or not self._beside or (differs and (changes or not self._cues["moment"])))
+            elsewhere = topic and self._topics and not topic & self._topics and not differs
+            able = bool(able) and (not clause.kin or self._may_be_of(clause)) and not elsewhere
+            exchange = spelt or (None if said.first_person or self._kin_named else other_value(clause.text, text))
+            ranked.append(
+                (score, able, replace(one, score=score, places=frozenset({place}), exchange=exchange, why=""))
+            )
+        ranked.sort(key=lambda one: -one[0])
+        if not ranked or not ranked[0][1]:
+            return found
+        score, _, best = ranked[0]
+        if any(score - other < NEAR_MARGIN for other, _, one in ranked if one.target.id != best.target.id):
+            return found
+        alike = {
+            place for (one, place, _), (near, _) in zip(clauses, compared, strict=True)
+            if one.target.id == best.target.id and near >= LEAST_NEAR
+        }  # fmt: skip
+        best = self._changed(replace(best, places=best.places | alike))  # what it says besides of the same is as wrong
+        if of_another and not best.right:  # she's in Madrid now, of "my sister lives in Porto"
+            clause = next(best.clauses[place] for place in sorted(best.places))
+            self._sentence = replace(said, text=named_in_full(text, clause))
+        return replace(self._found(found.judged, [best]), by_meaning=True, asks=False)
 
     def _says_the_same(self, one: Judged, other: Judged) -> bool:
         """Whether both lines say what is wrong: all that is denied or to be forgotten, and of the same matter."""
@@ -366,7 +453,8 @@ class _Match:
         said = self._sentence
         if not said.forget:
             for place in sorted(one.places):
-                if found := reworded(parts[place], said, self._names):
+                exchanged = replace(said, exchange=one.exchange) if one.exchange else said
+                if found := reworded(parts[place], exchanged, self._names):
                     wrong, right, parts[place] = found
                     return replace(one, wrong=wrong, right=right, becomes="".join(parts))
         if said.forget or not said.said:

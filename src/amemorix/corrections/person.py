@@ -20,6 +20,7 @@ __all__ = [
     "Clause",
     "Whom",
     "calls_by_name",
+    "named_in_full",
     "read_clauses",
     "speaks_of_another",
     "speaks_of_self",
@@ -29,10 +30,11 @@ __all__ = [
 
 ABOUT = 3
 _THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
+_BEGINS_WITH_PRONOUN = lazy_regex(r"^(?:[他她](?!们)|(?:he|she)\b)", re.I)
 _ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
 _ONESELF = lazy_regex(r"我|俺|本人|我自己|me|myself", re.I)
 _HEAD = lazy_regex(
-    r"([A-Z][\w-]+)(?='s?\b|\s+[a-z])|([\u4e00-\u9fff]{2,4}?)(?=的|不|没|住|在|是|叫|喜欢|对|今年|现在|已经|有|养)"
+    r"([A-Z][\w-]+)(?='s?\b|\s+[a-z])|((?:(?![是叫的])[\u4e00-\u9fff]){2,4}?)(?=的|不|没|住|在|是|叫|喜欢|对|今年|现在|已经|有|养)"
 )
 _TO_NAME = lazy_regex(r"(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I)
 """What may stand between a relative and their name."""
@@ -166,6 +168,12 @@ def read_clauses(
 def subject_kin(part: str) -> str:
     """The relative or pet that a clause begins with; empty for none."""
     return next((one for one, (start, _) in kin(part).items() if _KIN_LEAD.fullmatch(part[:start])), "")
+
+
+def named_in_full(text: str, clause: Clause) -> str:
+    """The text with the relative of the clause, as it names them, in the place of the pronoun that it begins with."""
+    end = kin(clause.text).get(clause.kin, (0, 0))[1]
+    return _BEGINS_WITH_PRONOUN.sub(lambda _: clause.text[:end].strip(), text, count=1) if end else text
 
 
 def speaks_of_another(text: str) -> bool:

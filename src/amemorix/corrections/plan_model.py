@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,8 +60,5 @@ async def planned_by_model(text: str, found: Found, chat: ChatModel, *, most: in
         chosen[one.target.id] = replace(one, wrong=one.target.content, right=becomes, becomes=becomes, why="")
     if not chosen:
         return None
-    return replace(found, judged=_with(found.judged, chosen), asks=False)
-
-
-def _with(judged: Sequence[Judged], chosen: dict[int, Judged]) -> tuple[Judged, ...]:
-    return tuple(chosen.get(one.target.id) or replace(one, why=one.why or "says something else") for one in judged)
+    judged = (chosen.get(one.target.id) or replace(one, why=one.why or "says something else") for one in found.judged)
+    return replace(found, judged=tuple(judged), asks=False, by_meaning=False)

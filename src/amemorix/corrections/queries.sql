@@ -62,8 +62,8 @@ select distinct f.id, f.value, exists (
 where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
 
 -- name: correction_held
--- what facts held true of these persons in these scopes, now or at a time, are about, with the live paragraphs that state them
-select e.paragraph, f.attribute, f.kind
+-- the live paragraphs that state facts held true of these persons in these scopes, now or at a time
+select e.paragraph
 from facts f join fact_evidence e on e.fact = f.id join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where f.person in (select value from json_each(:persons))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))

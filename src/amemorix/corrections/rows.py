@@ -10,7 +10,7 @@ from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import entity_names
 
-__all__ = ["Held", "Plan", "Resting", "Target"]
+__all__ = ["Plan", "Resting", "Target"]
 
 Scopes = Sequence[int] | None
 
@@ -51,15 +51,6 @@ class Target:
     source: str
     source_type: str
     speaker: int
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A paragraph, and what a fact that it states is about."""
-
-    paragraph: int
-    attribute: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +102,10 @@ def facts(db: Connection, ids: Iterable[int]) -> list[Resting]:
 
 def held(
     db: Connection, *, persons: Iterable[int], scopes: Scopes, now: float, held_at: float, limit: int
-) -> list[Held]:  # fmt: skip
-    """What the newest facts held true now, or at a time, of these persons rest on."""
+) -> list[int]:  # fmt: skip
+    """The paragraphs that the newest facts held true now, or at a time, of these persons rest on."""
     values = {"persons": array(persons), "scopes": optional_array(scopes), "now": now, "held_at": held_at}
-    return [Held(*row) for row in db.run("correction_held", **values, limit=limit)]
+    return [row[0] for row in db.run("correction_held", **values, limit=limit)]
 
 
 def newest(db: Connection, persons: Collection[int], scopes: Scopes, limit: int) -> list[int]:

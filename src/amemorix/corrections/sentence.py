@@ -9,17 +9,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..language.normalise import STOP_WORDS, is_mostly_cjk, tokens
+from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, tokens
 from ..language.person_names import TITLE_BEFORE
+from ..language.times import asks_something
 from ..lazy_regex import lazy_regex
+from ..search.query import is_small_talk
 
-__all__ = ["FIRST", "Sentence", "data", "fillers", "kin", "negation", "read_sentence", "topics"]
+__all__ = ["FIRST", "SPELLING", "Sentence", "data", "fillers", "kin", "negation", "read_sentence", "topics"]
 
 MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
 _BREAK = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&-]|--|—)+(?=\s|$|[^\x00-\x7f])|[，。；！？…—\n]+")
 _BREAK_ZH = lazy_regex(r"(?:[^\w\s'’“”\"()/%$￥¥+#@&:：.-]|—|\.(?!\d))+|\s+|\.+$")
 _TITLE = lazy_regex(rf"\b{TITLE_BEFORE}$", re.I)
+SPELLING = lazy_regex(
+    r"\bwith(?:out)? (?:an?|one|two|no|the) '?[a-z]'?s?\b(?! \w)|\bspel(?:t|led)\b|^(?:no,? )?it'?s \w+$", re.I
+)
+"""What tells how a name is written."""
 FIRST = lazy_regex(
     r"我(?![国校司])|俺|咱|本人|\b(?:i|i'm|im|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.I
 )
@@ -66,11 +72,16 @@ class Sentence:
         """Whether it speaks of whoever says it."""
         return FIRST.search(self.text) is not None
 
+    @property
+    def states_something(self) -> bool:
+        """Whether it is more than a question or a greeting."""
+        return self.cued or not (asks_something(self.text) or is_small_talk(fold(self.text)))
+
 
 def read_sentence(text: str) -> Sentence | None:
     """The parts of a sentence; None for one that is too long or says nothing."""
     whole = " ".join(text.replace("’", "'").split())
-    if len(whole) > MOST_CHARS or not tokens(whole):
+    if len(whole) > MOST_CHARS or not (tokens(whole) or SPELLING.search(whole)):
         return None
     chinese, start, opened = is_mostly_cjk(whole), 0, False
     said: list[str] = []
@@ -89,7 +100,7 @@ def read_sentence(text: str) -> Sentence | None:
             while lead < len(clause) and clause[lead] in " ,，:：~":
                 lead += 1
         opened |= lead > 0
-        if not tokens(clause[lead:]) and not re.search(r"\w{3}", clause[lead:]):
+        if not tokens(clause[lead:]) and not re.search(r"\w{3}", clause[lead:]) and not SPELLING.search(clause):
             start = end if not (said or denied) else start
             continue
         if not (said or denied):
@@ -100,6 +111,9 @@ def read_sentence(text: str) -> Sentence | None:
                 return Sentence(whole[start:].strip(), (new,), (old,), exchange=(old, new), cued=True)
         asked = _pattern("forget").fullmatch(clause[lead:].strip())
         if asked and (what := _forgotten(next(filter(None, asked.groups()), ""))):
+            if said:  # we split ages ago, forget Zoe
+                denied.append(what)
+                continue
             return Sentence(whole[start:].strip(), forget=what, cued=True)
         clause = _pattern("closers").sub("", clause[lead:].strip())
         if named := re.fullmatch(f"(.{{2,}}?)(?:{_pattern('wrong_tail').pattern})", clause, re.I):
@@ -109,7 +123,7 @@ def read_sentence(text: str) -> Sentence | None:
             (_read_chinese if chinese else _read_english)(clause, said, denied)
     rest = _pattern("closers").sub("", whole[start:]).strip(" ,，")
     ended = [(part, over) for part in said if (over := _pattern("ended").sub("", part)) != part]
-    cued = opened or bool(denied or ended)
+    cued = opened or bool(denied or ended or SPELLING.search(rest))
     return Sentence(rest, tuple(said), tuple(denied), tuple(ended), cued=cued) if said or denied else None
 
 
@@ -207,16 +221,9 @@ def negation(clause: str) -> int | None:
     return found.start() if found and not able else None
 
 
-@cache
-def _topics() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
-    return [
-        (name, re.compile(one["words"], re.I), frozenset(one["attributes"])) for name, one in data()["topics"].items()
-    ]
-
-
-def topics(text: str, attributes: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The matters that a text, or facts of these attributes, are about."""
-    return frozenset(name for name, words, kept in _topics() if kept & attributes or words.search(text))
+def topics(text: str) -> frozenset[str]:
+    """The matters that a text is about."""
+    return frozenset(name for name in data()["topics"] if _pattern("topics", name).search(text))
 
 
 @cache

@@ -10,6 +10,7 @@ from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..facts.succession import MemUpdateChecker
 from ..indexes.projections import Indexes
 from ..ports import ChatModel
 from ..search.service import SearchService
@@ -21,14 +22,15 @@ from .apply import CorrectionWriter
 from .matcher import MOST_CANDIDATES, CorrectionFinder, Found, Wish, unreadable
 from .plan_model import planned_by_model
 from .rows import Plan
-from .wording import VALUES, holds, words_of
+from .wording import holds
 
 __all__ = ["CorrectionService", "Preview"]
 
 DENIED = 0.6
 """How much of what a sentence denies a line has to say before it is corrected without being asked."""
-SURE, UNSURE = 0.9, 0.6
-"""Confidence of a plan whose targets speak of the matter and the person, and of one that only adds what is said."""
+SURE, LIKELY, UNSURE = 0.9, 0.75, 0.6
+"""Confidence of a plan whose targets speak of the matter and the person, of one whose target is nearest in meaning, and of one
+that only adds what is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,16 @@ class CorrectionService:
         clock: Clock,
         zones: TimeZones,
         chat: ChatModel | None,
+        checker: MemUpdateChecker,
     ) -> None:
         self._store = store
         self._indexes = indexes
         self._clock = clock
         self._chat = chat
         self._timeout = config.correction.model_timeout_seconds
-        self._finder = CorrectionFinder(store, config=config, searches=searches, indexes=indexes, clock=clock)
+        self._finder = CorrectionFinder(
+            store, config=config, searches=searches, indexes=indexes, clock=clock, checker=checker
+        )
         self._writer = CorrectionWriter(store, chunk_chars=config.ingest.chunk_chars, zones=zones)
 
     async def preview(self, wish: Wish) -> Preview:
@@ -85,9 +90,7 @@ class CorrectionService:
         if wish.use_model and self._chat is not None:
             by_model = planned_by_model(wish.text, found, self._chat, most=MOST_CANDIDATES, timeout=self._timeout)
             found = await by_model or found
-        sentence = found.sentence
-        speaks = sentence.cued or sentence.first_person or any(word.type in VALUES for word in words_of(sentence.text))
-        if not found.chosen and not speaks:
+        if not found.chosen and not found.sentence.states_something:
             raise unreadable()
         name = naming()
         return await self._store.write(lambda db: self._keep(db, wish, found, name))
@@ -119,7 +122,7 @@ class CorrectionService:
             if not left.strip() or any(holds(old, end) and not holds(left, end) for end in (subject, object_))
         ]  # fmt: skip
         ending, note = correction_rows.alone(db, wrong, ids), _note(wish, found)
-        confidence = SURE if ids else UNSURE if note else 0.0
+        confidence = (LIKELY if found.by_meaning else SURE) if ids else UNSURE if note else 0.0
         person = self._indexes.names.index.row(found.person) if found.person is not None else None
         reading = {
             "action": "remove" if found.sentence.forget else "replace",

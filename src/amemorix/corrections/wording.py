@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
-from .sentence import Sentence, data, fillers, kin
+from .sentence import SPELLING, Sentence, data, fillers, kin
 
 __all__ = ["VALUES", "Word", "clauses_of", "holds", "in_list", "reworded", "values_differ", "without", "words_of"]
 
 _NUMERAL = "零一二两三四五六七八九十百千万半"
 _MEASURE = "个只条名位家台辆本张套头匹次岁年天周点块元万斤公里楼号日月级分米"
+_TEENS = "(?:thir|four|fif|six|seven|eigh|nine)teen"
 _VALUE = lazy_regex(
     r"(?P<mail>[\w.+-]+@[\w-]+\.[\w.]+)|(?P<phone>\+?\d[\d -]{5,}\d)|(?P<clock>\d{1,2}:\d\d(?:\s?[ap]m)?|\d{1,2}\s?[ap]\.?m\b)"
     rf"|(?P<weekday>(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天末](?![次个回顿])|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)"
     r"|(?P<year>大?[去前今明后]年|(?:19|20)\d\d(?!\d))|(?P<day>大?[昨前今明后][天晚]|\b(?:yesterday|today|tomorrow|tonight)\b)"
     rf"|(?P<month>(?:\d+|[{_NUMERAL}]+)月|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b)"
-    rf"|(?P<ordinal>\d+(?:st|nd|rd|th)\b|(?:\d+|[{_NUMERAL}]+)[号日])|(?P<grade>[高初大研][一二三四](?![一-龥]?[个只])|[{_NUMERAL}]年级)"
-    rf"|(?P<number>\d+(?:[.,]\d+)*|[{_NUMERAL}]+(?=[{_MEASURE}])|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b(?! of\b))",
+    rf"|(?P<length>(?:\d|[一二])米[\d零一二三四五六七八九]+|\d\.\d+ ?(?:m|米)\b|\d{{2,3}} ?(?:cm|公分|厘米))|(?P<ordinal>\d+(?:st|nd|rd|th)\b|\b(?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b|(?:\d+|[{_NUMERAL}]+)[号日])|(?P<grade>[高初大研][一二三四](?![一-龥]?[个只])|[{_NUMERAL}]年级)"
+    rf"|(?P<number>\d+(?:[.,]\d+)*|[一二两三四五六七八九][十百千万][{_NUMERAL}]*|[{_NUMERAL}]+(?=[{_MEASURE}])|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|{_TEENS}|twenty|thirty|forty|fifty)\b(?! of\b))",
     re.I,
 )
 _PLAIN = lazy_regex(
@@ -61,6 +63,8 @@ class Word:
     form: str
     type: str = ""
     filler: bool = False
+    unit: str = ""
+    """What a number counts, where that stands behind it."""
 
 
 def words_of(text: str) -> list[Word]:
@@ -74,7 +78,12 @@ def words_of(text: str) -> list[Word]:
         if type_ in ("month", "ordinal") and len(form) == 2:
             form = _NUMBERS.get(form[0], form[0]) + form[1]
         form = form.replace("号", "日")
-        found.append(Word(value.start(), end, _NUMBERS.get(form, form) if type_ == "number" else form, type_))
+        unit = ""
+        if type_ == "number":
+            form, after = _NUMBERS.get(form, form), re.match(rf"[{_MEASURE}]|\s[a-z]+", text[end:])
+            word = after[0].strip() if after else ""
+            unit = next(iter(kin(word)), "" if word in fillers() else (tokens(_plain(word)) or [""])[0])
+        found.append(Word(value.start(), end, form, type_, unit=unit))
     return found + _plain_words(text, end, len(text), kinship)
 
 
@@ -103,7 +112,9 @@ def _plain_words(text: str, start: int, stop: int, kinship: Sequence[tuple[int, 
     return found
 
 
-VALUES = frozenset({"mail", "phone", "clock", "weekday", "year", "day", "month", "ordinal", "grade", "number"})
+VALUES = frozenset(
+    {"mail", "phone", "clock", "length", "weekday", "year", "day", "month", "ordinal", "grade", "number"}
+)
 
 
 def _plain(word: str) -> str:
@@ -111,13 +122,51 @@ def _plain(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "su" else word
 
 
-def values_differ(line: Sequence[Word], said: Sequence[Word]) -> bool:
-    """Whether both give a value of one type, and not the same."""
+def values_differ(line: Sequence[Word], said: Sequence[Word]) -> float:
+    """How surely both give a value of one type, and not the same: 0, 1, or 1.5 where both say what they count."""
+    here = {word.form for word in said}
+    others = [one for one in line if one.type in VALUES and one.form not in here]
+    return max((_measure_alike(one, other) for one in others for other in said if one.type == other.type), default=0.0)
+
+
+def _measure_alike(one: Word, other: Word) -> float:
+    if one.type != "number":
+        return 1.0
+    sizes = [
+        next(
+            (5 - i for i, unit in enumerate("万千百") if unit in word.form),
+            len(word.form) if word.form.isdigit() else 2,
+        )
+        for word in (one, other)
+    ]
+    if abs(sizes[0] - sizes[1]) > 1 or (one.unit and other.unit and one.unit != other.unit):
+        return 0.0
+    return 1.5 if one.unit and other.unit else 1.0
+
+
+def other_value(clause: str, text: str) -> tuple[str, str] | None:
+    """The value of the clause in whose place the text gives another one of its type, and that."""
     for type_ in VALUES:
-        there, here = ({word.form for word in words if word.type == type_} for words in (line, said))
-        if there and here and not there <= here:
-            return True
-    return False
+        ours, theirs = ([word for word in words_of(one) if word.type == type_] for one in (clause, text))
+        if len(ours) == len(theirs) == 1 and values_differ(ours, theirs):
+            return clause[ours[0].start : ours[0].end], text[theirs[0].start : theirs[0].end]
+    return None
+
+
+def spelt_otherwise(clause: str, text: str) -> tuple[str, str] | None:
+    """A name of the clause that the text spells otherwise, and how: (Jon, John), (Katherine, Katherine with a C)."""
+    if not (spelling := SPELLING.search(text)):
+        return None
+    if spelling[0] == text and not text.lower().startswith("it"):
+        names = [clause[word.start : word.end] for word in words_of(clause) if word.type == "name"]
+        return (names[0], f"{names[0]} {text}") if len(names) == 1 else None
+    ours, theirs = (
+        [one[w.start : w.end] for w in words_of(one) if not w.filler and w.end - w.start > 2] for one in (clause, text)
+    )
+    pairs = [
+        (close[0], word) for word in theirs if word not in ours and (close := get_close_matches(word, ours, 1, 0.6))
+    ]
+    return pairs[-1] if pairs else None
 
 
 def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[str, str, str] | None:

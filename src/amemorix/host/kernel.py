@@ -151,8 +151,9 @@ class SDKMemoryKernel:
 
         # changing, fading and forgetting
         self.corrections = CorrectionService(
-            store, config=config, searches=self.search, indexes=indexes, clock=clock, zones=zones, chat=chat
-        )
+            store, config=config, searches=self.search, indexes=indexes, clock=clock, zones=zones, chat=chat,
+            checker=checker,
+        )  # fmt: skip
         self.feedback = FeedbackService(
             store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat
         )

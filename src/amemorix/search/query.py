@@ -21,7 +21,7 @@ from .language.answer_type import wanted_answer
 from .language.dialogue import read_dialogue
 from .language.temporal_order import Ordering, read_ordering
 
-__all__ = ["Query", "SearchPlan", "read_query"]
+__all__ = ["Query", "SearchPlan", "is_small_talk", "read_query"]
 
 _ASKING = lazy_regex(
     "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|多少|多久|几个|几点|是不是|有没有人|有没有|"
@@ -125,6 +125,12 @@ class SearchPlan:
     """Sorted ids of paragraphs that count as not stored."""
 
 
+def is_small_talk(folded: str) -> bool:
+    """Whether folded text is nothing but greetings, thanks and signs of life."""
+    said = _LETTERS.findall(folded)
+    return bool(said) and all(word in _TALK or _CJK_TALK.fullmatch(word) for word in said)
+
+
 def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
     """Split a query into the persons it names, the times it names, and what it asks about them."""
     dialogue = read_dialogue(text)
@@ -155,7 +161,7 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         spans=tuple(span for _, span in times),
         days=tuple(span for said, span in times if span.end - span.start <= A_DAY and not _DATED.search(said)),
         ordering=read_ordering(text, persons=named.names),
-        small_talk=bool(said := _LETTERS.findall(folded)) and all(w in _TALK or _CJK_TALK.fullmatch(w) for w in said),
+        small_talk=is_small_talk(folded),
         keywords=not joined and (len(words) > 1 or folded.isascii()),
         only_time=bool(times) and not named.persons and not query_terms(_HAPPENING.sub(" ", rest)),
     )
