@@ -37,6 +37,16 @@ where n.id = :id and b.kind = 'message' and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
 order by b.id;
 
+-- name: fact_lines_of
+-- a message, and of the last ones of its speaker up to a row those of its chat that were said before it, or later
+select p.id, p.content, e.vector from paragraphs p
+left join embeddings e on e.generation = :generation and e.paragraph = p.id
+where p.id in (select paragraph from paragraph_persons
+               where person = :speaker and paragraph <= :upto and role = 1 order by paragraph desc limit :limit)
+  and p.scope = :scope and p.kind = 'message' and p.deleted_at is null and p.superseded_at is null
+  and (p.id = :id or ((coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id)) = :later)
+order by p.id desc;
+
 -- name: fact_vectors
 -- the vectors of a generation that these paragraphs have, nothing for those that the model failed on
 select v.value, e.vector from json_each(:ids) v

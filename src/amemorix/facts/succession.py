@@ -9,7 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -28,13 +28,15 @@ from .language.slots import STATEMENT, slot_of
 from .rows import Outcome
 from .word_lists import any_of, read_lists
 
-__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "features", "judge", "said"]  # fmt: skip
+__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "features", "judge", "said", "tells_of_change"]  # fmt: skip
 
 log = logging.getLogger(__name__)
 TASK = "dedup"
 OUTCOMES = ("apart", "repeats", "replaces", "ends")
 """What the weights tell apart, in their order."""
 WEIGHTS_FILE, CUES_FILE = "succession.json", "succession.toml"
+MOST_LIKE, AS_LIKELY = 12, 0.1
+"""Statements most like a line that it may be news of; and how much less likely another may be for it to be unclear of which."""
 NEAR = 0.4
 """Cosine from which on statements of different kinds are compared too."""
 MOST_TEXTS = 4_096
@@ -132,6 +134,12 @@ def said(text: str, vector: Floats | None = None) -> Said:
         frozenset(_NUMBER.findall(folded)), {name: tuple(cue.findall(folded)) for name, cue in _cues().items()},
         "" if read.kind == "none" else read.kind, read.mode == "change", read.about == "other", vector,
     )  # fmt: skip
+
+
+def tells_of_change(text: str) -> bool:
+    """Whether a text has words that tell that something is no longer as it was."""
+    folded = fold(text)
+    return any(_cues()[name].search(folded) for name in ("change", "end"))
 
 
 @cache
@@ -289,6 +297,36 @@ class MemUpdateChecker:
         asked = {one.key for one in alike}
         return [*answer, *(one for one in found if one.known.key not in asked and not one.repeats)]
 
+    async def news(
+        self, new: Statement, known: Sequence[Statement], earlier: Sequence[str]
+    ) -> tuple[Compared, ...] | None:
+        """Of which statement a line that says nothing lasting by itself is news; None if of none of them, nor of what was
+        said earlier."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._background, self._as_news, new, known, earlier)
+
+    def _as_news(
+        self, new: Statement, known: Sequence[Statement], earlier: Sequence[str]
+    ) -> tuple[Compared, ...] | None:
+        mine, *others = self._taken_apart([new.text, *(one.text for one in known), *earlier])
+        weights = judge().words_only if mine.vector is None else judge().with_vector
+        before = [features(one, mine, ("", new.kind)) for one in others[len(known) :]]
+        is_news = bool(before) and float(weights.probabilities(before)[:, 2:].sum(axis=1).max()) >= weights.over
+        pairs = sorted(zip(known, others, strict=False), key=lambda pair: -_like(mine, pair[1]))[:MOST_LIKE]
+        if not pairs:
+            return () if is_news else None
+        rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
+        rows += [features(mine, other, (new.kind, one.kind)) for one, other in pairs]
+        judged = weights.probabilities(rows)
+        over = judged[: len(pairs), 2:].sum(axis=1)
+        best, *rest = np.argsort(-over, kind="stable").tolist()
+        one, other = pairs[best]
+        found = _settled(weights, (new, mine), (one, other), judged[[best, best + len(pairs)]])
+        if found is None or found.repeats or not found.if_later or over[best] < weights.doubt:
+            return () if is_news else None
+        unclear = bool(rest) and over[rest[0]] > over[best] - AS_LIKELY and mine.signs.isdisjoint(other.signs)
+        return (replace(found, if_later="doubts") if unclear else found,)
+
     def _compared(
         self, new: Statement, known: Sequence[Statement], by_chat: bool
     ) -> tuple[list[Compared], list[Statement]]:
@@ -368,6 +406,12 @@ class MemUpdateChecker:
             return [Compared(chosen, if_later="replaces", if_earlier="replaces", reason="model: cannot both be true")]
         merged = " ".join(str(answer.get("merged", "")).split())
         return [Compared(chosen, if_later="completes", merged=merged, reason="model: completes what is known")]
+
+
+def _like(one: Said, other: Said) -> float:
+    """How much two texts are alike, by what they name and their vectors."""
+    shared = len(one.signs & other.signs) / max(1, len(one.signs))
+    return shared if one.vector is None or other.vector is None else shared + float(one.vector @ other.vector)
 
 
 def _is_of(embedder: Embedder, model: str) -> bool:
