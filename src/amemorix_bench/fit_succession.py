@@ -36,7 +36,7 @@ READ = 0.7
 """How often the kind of a line is what the classifier makes of it, and not the labelled one."""
 MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion"})
 """Kinds of which two lines of different persons rarely speak of one matter."""
-OVER, DOUBT, REPEATS = 0.06, 0.2, 0.01
+OVER, DOUBT, REPEATS = 0.06, 0.3, 0.01
 """Share of the lines that stand beside each other that may be superseded, or doubted; of others taken for repetitions."""
 Floats = NDArray[np.float64]
 

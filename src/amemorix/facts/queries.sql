@@ -47,6 +47,10 @@ where p.id in (select paragraph from paragraph_persons
   and (p.id = :id or ((coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id)) = :later)
 order by p.id desc;
 
+-- name: facts_with_vectors
+select e.fact, v.vector from fact_evidence e join embeddings v on v.generation = :generation and v.paragraph = e.paragraph
+where e.fact in (select value from json_each(:ids)) and e.stance = 'support' and length(v.vector) > 0;
+
 -- name: fact_vectors
 -- the vectors of a generation that these paragraphs have, nothing for those that the model failed on
 select v.value, e.vector from json_each(:ids) v

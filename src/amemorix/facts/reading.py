@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ModelUnavailable
 from ..indexes.projections import Indexes
 from ..language.normalise import clean_text, content_hash, fold
+from ..language.person_names import is_word
 from ..language.times import asks_something, is_question
 from ..lazy_regex import lazy_regex
 from ..ports import Embedder
@@ -483,7 +484,7 @@ def _names_another(line: str) -> bool:
     if _FIRST.search(line) or typed_values(line):
         return False
     name = re.match(r"[A-Z][\w-]+", line)
-    heads = [name[0]] if name else [line[:length] for length in (2, 3) if not line[:length].isascii()]
+    heads = [name[0]] if name else [line[:n] for n in (2, 3) if not line[:n].isascii() and not is_word(line[:n])]
     return any(typed_values(line, names=(head,)) for head in heads)
 
 

@@ -25,7 +25,9 @@ from ..lazy_regex import lazy_regex
 from ..ports import ChatModel, Embedder
 from .classifier import classifier
 from .language.slots import STATEMENT, slot_of
+from .language.typed_values import typed_values
 from .rows import Outcome
+from .timeline import ANY
 from .word_lists import any_of, read_lists
 
 __all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "features", "judge", "said", "tells_of_change"]  # fmt: skip
@@ -423,7 +425,7 @@ def _is_of(embedder: Embedder, model: str) -> bool:
 
 def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> bool:
     """Whether it is worth comparing: of the same or an unknown kind, or naming the same thing."""
-    if new.key == known.key:
+    if new.key == known.key or _is_of_another_value(new, known) or _is_of_another_value(known, new):
         return False
     if new.is_typed and known.is_typed:
         (attribute, norm, polarity), (other_attribute, other_norm, other_polarity) = new.key, known.key
@@ -438,6 +440,17 @@ def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> b
     if mine.vector is not None and other.vector is not None and float(mine.vector @ other.vector) >= NEAR:
         return True
     return bool(mine.cues["partner"] and other.cues["partner"])
+
+
+def _is_of_another_value(sentence: Statement, typed: Statement) -> bool:
+    """Whether a sentence is about the past, or about other values of a set, and does not name the typed value."""
+    attribute, norm, _ = typed.key
+    if sentence.is_typed or not typed.is_typed or norm in fold(sentence.text):
+        return False
+    if _cues()["past"].search(fold(sentence.text)):
+        return True
+    is_set = slot_of(attribute).cardinality == "set"
+    return is_set and any(one.attribute == attribute and one.norm != ANY for one in typed_values(sentence.text))
 
 
 def _settled(
