@@ -37,6 +37,10 @@ where n.id = :id and b.kind = 'message' and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
 order by b.id;
 
+-- name: fact_is_late
+-- whether its speaker said something later that was stored before it
+select 1 from paragraphs where scope = :scope and event_start > :at and id < :id and speaker = :speaker limit 1;
+
 -- name: fact_lines_of
 -- a message, and of the last ones of its speaker up to a row those of its chat that were said before it, or later
 select p.id, p.content, e.vector from paragraphs p

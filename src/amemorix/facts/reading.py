@@ -216,9 +216,11 @@ class ParagraphReader:
         """What was said later than these paragraphs but stored before them, where it may be news of what they say."""
         found: list[Reading] = []
         for one in readings:
-            if one.paragraph.live and one.paragraph.speaker and one.heard:
-                lines = self._lines_like(db, one.paragraph, one.paragraph.id, later=True)
-                found += self.read(db, [id_ for id_, *_ in lines], upto=one.paragraph.id) or ()
+            said = one.paragraph
+            late = {"id": said.id, "scope": said.scope, "speaker": said.speaker, "at": said.at}
+            if said.live and said.speaker and db.run("fact_is_late", **late).fetchone():
+                lines = self._lines_like(db, said, said.id, later=True)
+                found += self.read(db, [id_ for id_, *_ in lines], upto=said.id) or ()
         return tuple(found)
 
     # vectors

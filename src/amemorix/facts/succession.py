@@ -314,7 +314,8 @@ class MemUpdateChecker:
         weights = judge().words_only if mine.vector is None else judge().with_vector
         before = [features(one, mine, ("", new.kind)) for one in others[len(known) :]]
         is_news = bool(before) and float(weights.probabilities(before)[:, 2:].sum(axis=1).max()) >= weights.over
-        pairs = sorted(zip(known, others, strict=False), key=lambda pair: -_like(mine, pair[1]))[:MOST_LIKE]
+        pairs = [pair for pair in zip(known, others, strict=False) if not _is_of_another_value(new, pair[0])]
+        pairs = sorted(pairs, key=lambda pair: -_like(mine, pair[1]))[:MOST_LIKE]
         if not pairs:
             return () if is_news else None
         rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
@@ -428,11 +429,9 @@ def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> b
     if new.key == known.key or _is_of_another_value(new, known) or _is_of_another_value(known, new):
         return False
     if new.is_typed and known.is_typed:
-        (attribute, norm, polarity), (other_attribute, other_norm, other_polarity) = new.key, known.key
-        single = slot_of(attribute).cardinality == "single"
-        in_one_group = attribute == other_attribute and (single or norm == other_norm)
-        alike = attribute == other_attribute or (new.kind, mine.kind) != (known.kind, other.kind)
-        if in_one_group or (polarity == other_polarity and alike):
+        (attribute, _, polarity), (other_attribute, _, other_polarity) = new.key, known.key
+        differ = (new.kind, mine.kind) != (known.kind, other.kind)
+        if attribute == other_attribute or (polarity == other_polarity and differ):
             return False  # of one slot, the ledger tells which is true; of a set, all are
     kinds = (new.kind or mine.kind, known.kind or other.kind)
     if not all(kinds) or kinds[0] == kinds[1] or not mine.signs.isdisjoint(other.signs):
@@ -473,7 +472,7 @@ def _settled(
     outcomes: list[Outcome | None] = []
     for one, (old, later) in zip(judged, ((other, mine), (mine, other)), strict=True):
         sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
-        over = one[2] + one[3]
+        over = 0.0 if _is_unrelated(old, later) else one[2] + one[3]
         if over >= weights.over and not (fresh.is_typed and before.is_typed):
             outcomes.append("replaces" if one[2] >= one[3] else "ends")
         else:
@@ -500,6 +499,14 @@ def _is_sensitive(old: Said, new: Said) -> bool:
     news = new.is_change or _ends(old, new)
     of_partner = bool(old.cues["partner"] and new.cues["partner"])
     return of_partner or (shares and bool(old.cues["allergy"] or new.cues["allergy"] or news))
+
+
+def _is_unrelated(old: Said, new: Said) -> bool:
+    """Whether the later one tells of no change, and has neither words nor meaning in common with the older one."""
+    if old.vector is not None and new.vector is not None and float(old.vector @ new.vector) >= NEAR:
+        return False
+    tells = new.is_change or any(new.cues[name] for name in ("change", "end", "negation"))
+    return not tells and old.signs.isdisjoint(new.signs)
 
 
 def _ends(old: Said, new: Said) -> bool:
