@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import amemorix.facts
+from amemorix.facts.classifier import BELIEVED
 from amemorix.facts.succession import OUTCOMES, Said, features, said
+from amemorix.language.normalise import tokens
 from amemorix.models.local import catalog
 from amemorix.models.local.embedder import LocalEmbedder
 from amemorix.models.local.install import installed
@@ -36,7 +38,11 @@ READ = 0.7
 """How often the kind of a line is what the classifier makes of it, and not the labelled one."""
 MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion"})
 """Kinds of which two lines of different persons rarely speak of one matter."""
+AMONG = 20
+"""Of so many lines the one that shares most words with a line is put beside it: a person says much about few matters."""
 OVER, DOUBT, REPEATS = 0.06, 0.3, 0.01
+OF_STRANGERS = (0.005, 0.04)
+"""Share of unrelated chat lines that may be superseded, or doubted: a new line meets some hundred statements."""
 """Share of the lines that stand beside each other that may be superseded, or doubted; of others taken for repetitions."""
 Floats = NDArray[np.float64]
 
@@ -68,6 +74,21 @@ def unrelated(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
             fits = one is not other and one.old.isascii() == other.new.isascii() and same == kind
             if fits and (not same or one.kinds[0] in MANY):
                 found.append(Pair("apart", (one.kinds[0], other.kinds[1]), one.old, other.new))
+    return found
+
+
+def strangers(rng: np.random.Generator) -> list[Pair]:
+    """Lines of chats that share words, of kinds of which a person has many matters, and have nothing to do with each other."""
+    found: list[Pair] = []
+    for language in ("zh", "en"):
+        file = files("amemorix_bench").joinpath("data", "lines", f"{language}.tsv")
+        rows = [line.split("\t") for line in file.read_text("utf-8").splitlines()]
+        lines = [(row[0], row[4], set(tokens(row[4]))) for row in rows if row[3] in BELIEVED and row[0] in MANY]
+        for _ in range(UNRELATED // 2):
+            kind, text, words = lines[rng.integers(len(lines))]
+            others = (lines[i] for i in rng.integers(0, len(lines), AMONG))
+            other = max((one for one in others if one[1] != text), key=lambda one: len(one[2] & words))
+            found.append(Pair("apart", (kind, other[0]), text, other[1]))
     return found
 
 
@@ -123,30 +144,35 @@ def _fit(name: str, known: dict[str, Said], model: str) -> dict[str, Any]:
     """One set of weights as the file holds it; prints how well folds do."""
     rng = np.random.default_rng(7)
     pairs = read_pairs()
-    every = [*pairs, *unrelated(pairs, rng)]
+    every = [*pairs, *unrelated(pairs, rng), *strangers(np.random.default_rng(7))]
     names, values = _table(every, known, rng)
     labels = np.eye(len(OUTCOMES))[[OUTCOMES.index(pair.label) for pair in every]]
     weight = np.r_[np.ones(len(pairs)), np.full(len(every) - len(pairs), WEIGHT)]
     chances = _held_out(values, labels, weight)
     label = np.array([pair.label for pair in every], object)
     label[len(pairs) :] = "unrelated"
+    label[-UNRELATED:] = "stranger"
     concerned = np.array([pair.kinds[0] == pair.kinds[1] for pair in every]) | (values[:, names.index("shares")] > 0)
     over = chances[:, 2] + chances[:, 3]
     changed, apart = np.isin(label, ("replaces", "ends")), label == "apart"
-    strangers = (label == "unrelated") & concerned
+    others = (label == "unrelated") & concerned
     limits = {
-        "over": _least(over[apart], OVER), "doubt": _least(over[apart], DOUBT),
+        name: max(_least(over[apart], share), _least(over[label == "stranger"], of_strangers))
+        for name, share, of_strangers in zip(("over", "doubt"), (OVER, DOUBT), OF_STRANGERS, strict=True)
+    } | {
         "repeats": max(0.5, _least(chances[label != "repeats", 1], REPEATS)),
     }  # fmt: skip
     right = (chances[: len(pairs)].argmax(1) == labels[: len(pairs)].argmax(1)).mean()
-    print(f"{name} ({model}): {len(pairs)} pairs, {strangers.sum()} unrelated ones compared; outcome right {right:.2f}")
+    print(f"{name} ({model}): {len(pairs)} pairs, {others.sum()} unrelated ones compared; outcome right {right:.2f}")
     for what in ("over", "doubt"):
         least = limits[what]
-        shares = [(over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", strangers)]
+        shares = [
+            (over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", others, label == "stranger")
+        ]
         print(f"  {what} from {least:.2f}: changed {shares[0]:.2f}, apart {shares[1]:.2f}, repeated {shares[2]:.2f}, "
-              f"unrelated {shares[3]:.3f}")  # fmt: skip
+              f"unrelated {shares[3]:.3f}, of chats {shares[4]:.3f}")  # fmt: skip
     found = chances[:, 1] >= limits["repeats"]
-    shares = [found[rows].mean() for rows in (label == "repeats", changed | apart, strangers)]
+    shares = [found[rows].mean() for rows in (label == "repeats", changed | apart, others)]
     print(f"  repeats from {limits['repeats']:.2f}: repeated {shares[0]:.2f}, others {shares[1]:.3f}, unrelated {shares[2]:.3f}")  # fmt: skip
     weights, bias = _fitted(values, labels, weight)
     rounded = {key: [round(float(x), 4) for x in row] for key, row in zip(names, weights, strict=True)}
@@ -158,7 +184,8 @@ def main(argv: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     asked = parser.parse_args(None if argv is None else list(argv))
-    texts = sorted({text for pair in read_pairs() for text in (pair.old, pair.new)})
+    pairs = [*read_pairs(), *strangers(np.random.default_rng(7))]
+    texts = sorted({text for pair in pairs for text in (pair.old, pair.new)})
     folder = installed(catalog.DEFAULT_MODEL)
     if folder is None:
         raise SystemExit(f"{catalog.DEFAULT_MODEL} is not installed.")

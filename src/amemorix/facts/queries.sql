@@ -48,7 +48,7 @@ left join embeddings e on e.generation = :generation and e.paragraph = p.id
 where p.id in (select paragraph from paragraph_persons
                where person = :speaker and paragraph <= :upto and role = 1 order by paragraph desc limit :limit)
   and p.scope = :scope and p.kind = 'message' and p.deleted_at is null and p.superseded_at is null
-  and (p.id = :id or ((coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id)) = :later)
+  and (p.id = :id or :later = case when (coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id) then 1 else 0 end)
 order by p.id desc;
 
 -- name: facts_with_vectors

@@ -273,7 +273,12 @@ class ParagraphReader:
             if embedder is not None and embedder.info.model == classifier().model:
                 generation = embedding_rows.of_model(db, embedder.info.fingerprint)
         values = {"id": paragraph.id, "speaker": paragraph.speaker, "scope": paragraph.scope, "at": paragraph.at}
-        values |= {"upto": upto, "later": later, "limit": LINES_OF_SPEAKER, "generation": generation and generation.id}
+        values |= {
+            "upto": upto,
+            "later": int(later),
+            "limit": LINES_OF_SPEAKER,
+            "generation": generation and generation.id,
+        }
         lines: list[tuple[int, str, Floats | None]] = [
             (id_, content, np.frombuffer(blob, "<f2").astype(np.float32) if blob else None)
             for id_, content, blob in db.run("fact_lines_of", **values)
