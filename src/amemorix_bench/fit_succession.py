@@ -1,8 +1,7 @@
 """The fitting of `facts/data/succession.json`: `python -m amemorix_bench.fit_succession [--write]`.
 
 Pairs of an older and a later line of one person (`data/pairs.tsv`: label, language, their kinds, the lines) are the cases,
-with pairs of lines that have nothing to do with each other, which is what most statements of a person are to a new one:
-by chance, and the nearest ones among the lines of `data/lines` that speak of a matter of which a person has many.
+with pairs of lines that have nothing to do with each other, which is what most statements of a person are to a new one.
 A multinomial logistic regression with a ridge (Hastie et al. 2009, section 4.4) is fitted by Adam (Kingma and Ba 2015) on
 the vectors and words, and on the words alone; the figures and the thresholds are of folds.
 """
@@ -22,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import amemorix.facts
+from amemorix.facts.classifier import BELIEVED
 from amemorix.facts.succession import OUTCOMES, Said, features, said
+from amemorix.language.normalise import tokens
 from amemorix.models.local import catalog
 from amemorix.models.local.embedder import LocalEmbedder
 from amemorix.models.local.install import installed
@@ -35,14 +36,14 @@ UNRELATED, WEIGHT = 3_000, 0.2
 """Pairs of lines that have nothing to do with each other, and how much one counts."""
 READ = 0.7
 """How often the kind of a line is what the classifier makes of it, and not the labelled one."""
-MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion", "relation"})
+MANY = frozenset({"possession", "preference", "habit", "skill", "plan", "health", "event", "opinion"})
 """Kinds of which two lines of different persons rarely speak of one matter."""
-NEIGHBOURS, NEIGHBOUR_WEIGHT = 4, 0.15
-"""Of each line so many of the nearest are taken for lines that stand beside it, and how much one counts."""
-OVER, DOUBT, REPEATS = 0.06, 0.2, 0.01
+AMONG = 20
+"""Of so many lines the one that shares most words with a line is put beside it: a person says much about few matters."""
+OVER, DOUBT, REPEATS = 0.06, 0.3, 0.01
+OF_STRANGERS = (0.005, 0.04)
+"""Share of unrelated chat lines that may be superseded, or doubted: a new line meets some hundred statements."""
 """Share of the lines that stand beside each other that may be superseded, or doubted; of others taken for repetitions."""
-NEAR_OVER, NEAR_DOUBT = 0.005, 0.03
-"""The same of the nearest lines."""
 Floats = NDArray[np.float64]
 
 
@@ -76,21 +77,18 @@ def unrelated(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
     return found
 
 
-def neighbours(vectors: dict[str, NDArray[np.float32]]) -> list[Pair]:
-    """Each line of a matter of which a person has many, with the nearest lines of its kind and language."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for language in ("zh", "en"):
-        lines = files("amemorix_bench").joinpath("data", "lines", f"{language}.tsv").read_text("utf-8").splitlines()
-        for kind, durable, about, _, text in (line.split("\t") for line in lines):
-            if kind in MANY and durable == "1" and about == "self":
-                groups.setdefault((language, kind), []).append(text)
+def strangers(rng: np.random.Generator) -> list[Pair]:
+    """Lines of chats that share words, of kinds of which a person has many matters, and have nothing to do with each other."""
     found: list[Pair] = []
-    for (_, kind), texts in groups.items():
-        table = np.array([vectors[text] for text in texts])
-        near = table @ table.T
-        np.fill_diagonal(near, -1)
-        for old, row in zip(texts, np.argsort(-near)[:, :NEIGHBOURS], strict=True):
-            found += [Pair("apart", (kind, kind), old, texts[other]) for other in row]
+    for language in ("zh", "en"):
+        file = files("amemorix_bench").joinpath("data", "lines", f"{language}.tsv")
+        rows = [line.split("\t") for line in file.read_text("utf-8").splitlines()]
+        lines = [(row[0], row[4], set(tokens(row[4]))) for row in rows if row[3] in BELIEVED and row[0] in MANY]
+        for _ in range(UNRELATED // 2):
+            kind, text, words = lines[rng.integers(len(lines))]
+            others = (lines[i] for i in rng.integers(0, len(lines), AMONG))
+            other = max((one for one in others if one[1] != text), key=lambda one: len(one[2] & words))
+            found.append(Pair("apart", (kind, other[0]), text, other[1]))
     return found
 
 
@@ -142,39 +140,39 @@ def _least(chances: Floats, share: float) -> float:
     return math.ceil(100 * float(np.quantile(chances, 1 - share))) / 100
 
 
-def _fit(name: str, known: dict[str, Said], near: Sequence[Pair], model: str) -> dict[str, Any]:
+def _fit(name: str, known: dict[str, Said], model: str) -> dict[str, Any]:
     """One set of weights as the file holds it; prints how well folds do."""
     rng = np.random.default_rng(7)
     pairs = read_pairs()
-    far = unrelated(pairs, rng)
-    every = [*pairs, *far, *near]
+    every = [*pairs, *unrelated(pairs, rng), *strangers(np.random.default_rng(7))]
     names, values = _table(every, known, rng)
     labels = np.eye(len(OUTCOMES))[[OUTCOMES.index(pair.label) for pair in every]]
-    weight = np.r_[np.ones(len(pairs)), np.full(len(far), WEIGHT), np.full(len(near), NEIGHBOUR_WEIGHT)]
+    weight = np.r_[np.ones(len(pairs)), np.full(len(every) - len(pairs), WEIGHT)]
     chances = _held_out(values, labels, weight)
     label = np.array([pair.label for pair in every], object)
     label[len(pairs) :] = "unrelated"
-    label[len(pairs) + len(far) :] = "near"
+    label[-UNRELATED:] = "stranger"
     concerned = np.array([pair.kinds[0] == pair.kinds[1] for pair in every]) | (values[:, names.index("shares")] > 0)
     over = chances[:, 2] + chances[:, 3]
     changed, apart = np.isin(label, ("replaces", "ends")), label == "apart"
-    strangers = (label == "unrelated") & concerned
+    others = (label == "unrelated") & concerned
     limits = {
-        "over": max(_least(over[apart], OVER), _least(over[label == "near"], NEAR_OVER)),
-        "doubt": max(_least(over[apart], DOUBT), _least(over[label == "near"], NEAR_DOUBT)),
+        name: max(_least(over[apart], share), _least(over[label == "stranger"], of_strangers))
+        for name, share, of_strangers in zip(("over", "doubt"), (OVER, DOUBT), OF_STRANGERS, strict=True)
+    } | {
         "repeats": max(0.5, _least(chances[label != "repeats", 1], REPEATS)),
     }  # fmt: skip
     right = (chances[: len(pairs)].argmax(1) == labels[: len(pairs)].argmax(1)).mean()
-    print(f"{name} ({model}): {len(pairs)} pairs, {strangers.sum()} unrelated ones compared; outcome right {right:.2f}")
+    print(f"{name} ({model}): {len(pairs)} pairs, {others.sum()} unrelated ones compared; outcome right {right:.2f}")
     for what in ("over", "doubt"):
         least = limits[what]
         shares = [
-            (over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", strangers, label == "near")
+            (over[rows] >= least).mean() for rows in (changed, apart, label == "repeats", others, label == "stranger")
         ]
         print(f"  {what} from {least:.2f}: changed {shares[0]:.2f}, apart {shares[1]:.2f}, repeated {shares[2]:.2f}, "
-              f"unrelated {shares[3]:.3f}, nearest {shares[4]:.4f}")  # fmt: skip
+              f"unrelated {shares[3]:.3f}, of chats {shares[4]:.3f}")  # fmt: skip
     found = chances[:, 1] >= limits["repeats"]
-    shares = [found[rows].mean() for rows in (label == "repeats", changed | apart, strangers)]
+    shares = [found[rows].mean() for rows in (label == "repeats", changed | apart, others)]
     print(f"  repeats from {limits['repeats']:.2f}: repeated {shares[0]:.2f}, others {shares[1]:.3f}, unrelated {shares[2]:.3f}")  # fmt: skip
     weights, bias = _fitted(values, labels, weight)
     rounded = {key: [round(float(x), 4) for x in row] for key, row in zip(names, weights, strict=True)}
@@ -186,24 +184,18 @@ def main(argv: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     asked = parser.parse_args(None if argv is None else list(argv))
+    pairs = [*read_pairs(), *strangers(np.random.default_rng(7))]
+    texts = sorted({text for pair in pairs for text in (pair.old, pair.new)})
     folder = installed(catalog.DEFAULT_MODEL)
     if folder is None:
         raise SystemExit(f"{catalog.DEFAULT_MODEL} is not installed.")
     embedder = LocalEmbedder(folder)
+    vectors = embedder.embed(texts)
     model = embedder.info.model
-    lines = files("amemorix_bench").joinpath("data", "lines")
-    texts = {text for pair in read_pairs() for text in (pair.old, pair.new)}
-    for language in ("zh", "en"):
-        rows = lines.joinpath(f"{language}.tsv").read_text("utf-8").splitlines()
-        texts |= {row.rsplit("\t", 1)[1] for row in rows}
-    every = sorted(texts)
-    vectors = dict(zip(every, embedder.embed(every), strict=True))
-    near = neighbours(vectors)
-    used = {text for pair in (*read_pairs(), *near) for text in (pair.old, pair.new)}
     fitted = {
         "model": model,
-        "vector": _fit("vector", {text: said(text, vectors[text]) for text in used}, near, model),
-        "words": _fit("words", {text: said(text) for text in used}, near, "words alone"),
+        "vector": _fit("vector", {t: said(t, v) for t, v in zip(texts, vectors, strict=True)}, model),
+        "words": _fit("words", {text: said(text) for text in texts}, "words alone"),
     }
     if asked.write:
         path = Path(amemorix.facts.__path__[0]) / "data" / "succession.json"

@@ -37,6 +37,24 @@ where n.id = :id and b.kind = 'message' and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
 order by b.id;
 
+-- name: fact_is_late
+-- whether its speaker said something later that was stored before it
+select 1 from paragraphs where scope = :scope and event_start > :at and id < :id and speaker = :speaker limit 1;
+
+-- name: fact_lines_of
+-- a message, and of the last ones of its speaker up to a row those of its chat that were said before it, or later
+select p.id, p.content, e.vector from paragraphs p
+left join embeddings e on e.generation = :generation and e.paragraph = p.id
+where p.id in (select paragraph from paragraph_persons
+               where person = :speaker and paragraph <= :upto and role = 1 order by paragraph desc limit :limit)
+  and p.scope = :scope and p.kind = 'message' and p.deleted_at is null and p.superseded_at is null
+  and (p.id = :id or :later = case when (coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id) then 1 else 0 end)
+order by p.id desc;
+
+-- name: facts_with_vectors
+select e.fact, v.vector from fact_evidence e join embeddings v on v.generation = :generation and v.paragraph = e.paragraph
+where e.fact in (select value from json_each(:ids)) and e.stance = 'support' and length(v.vector) > 0;
+
 -- name: fact_vectors
 -- the vectors of a generation that these paragraphs have, nothing for those that the model failed on
 select v.value, e.vector from json_each(:ids) v

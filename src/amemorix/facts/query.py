@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from ..ids import fact_key, paragraph_key
@@ -85,6 +87,9 @@ class Asked:
     """The text without the names."""
     hits: tuple[int, ...] = ()
     """Paragraphs that were found for it, the best first."""
+    vector: NDArray[np.float32] | None = None
+    generation: int = 0
+    """The vector of the text without the names, and the generation of vectors that it can be compared with."""
 
 
 class FactReader:
@@ -153,7 +158,22 @@ class FactReader:
             for fact, paragraph in db.run("facts_resting_on", **values):
                 resting_on[fact] = min(resting_on.get(fact, MOST), places[paragraph])
         before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
-        return self.items(db, ranked(read_question(bare), rows, before, resting_on, limit), moment, scopes)
+        near = self._near(db, asked, [row.id for row in (*rows, *before)])
+        wanted = ranked(read_question(bare), rows, before, resting_on, limit, near)
+        return self.items(db, wanted, moment, scopes)
+
+    def _near(self, db: Connection, asked: Asked, facts: Sequence[int]) -> dict[int, float]:
+        """Fact -> the cosine of what is asked and the nearest line that it rests on."""
+        found: dict[int, float] = {}
+        if asked.vector is not None and facts:
+            values = {"generation": asked.generation, "ids": array(facts)}
+            rows = db.run("facts_with_vectors", **values).fetchall()
+            if rows:
+                vectors = np.frombuffer(b"".join(blob for _, blob in rows), "<f2").astype(np.float32)
+                cosines = vectors.reshape(len(rows), -1) @ asked.vector
+                for (fact, _), cosine in zip(rows, cosines.tolist(), strict=True):
+                    found[fact] = max(found.get(fact, -1.0), cosine)
+        return found
 
     def items(
         self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ModelUnavailable
 from ..indexes.projections import Indexes
 from ..language.normalise import clean_text, content_hash, fold
+from ..language.person_names import is_word
 from ..language.times import asks_something, is_question
 from ..lazy_regex import lazy_regex
 from ..ports import Embedder
@@ -26,7 +27,7 @@ from .classifier import Floats, Judgement, classifier
 from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
-from .succession import Compared
+from .succession import Compared, tells_of_change
 from .timeline import ANY
 
 __all__ = ["LAST", "Claim", "Heard", "Paragraph", "ParagraphReader", "Reading", "whole_statement"]
@@ -63,6 +64,10 @@ KIND_OF = {
 ANSWERED = frozenset({"work", "home", "health", "identity", "relation", "possession"})
 """The kinds of questions whose short answers are statements."""
 SHORT_ANSWER = 40
+LINES_OF_SPEAKER, NEAREST_LINES = 400, 8
+"""The last lines of a speaker among which those are looked for that are most like a line, and how many are taken."""
+TENTATIVE_LEAST = 0.05
+"""How durable a line has to be at least for another to be news of it."""
 _FIRST = lazy_regex(r"我|俺|本人|\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us)\b", re.I)
 _QUOTED = lazy_regex(r"[「『“\"].*[」』”\"]\W*$")
 _THIRD = lazy_regex(r"[他她]|\b(?:he|she|they|his|her|their)\b", re.I)
@@ -97,8 +102,8 @@ class Claim:
     """The whole sentence, where the value is a part of it."""
     change: bool = False
     """It says that something is no longer as it was."""
-    only_if_over: bool = False
-    """It is worth keeping only where it ends what is held."""
+    only_as_news: bool = False
+    """It says nothing lasting by itself: it is worth keeping where it is news of what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,8 @@ class Reading:
     heard: tuple[Heard, ...]
     takes_back: tuple[int, frozenset[str]] | None = None
     """The line before it of the same speaker that it calls a joke, and the attributes that may have been read there."""
+    before: tuple[str, ...] = ()
+    """What its speaker has said before that is most like it, if it may be news of that."""
 
 
 class ParagraphReader:
@@ -177,8 +184,13 @@ class ParagraphReader:
         self._zones = zones
         self._embedder = embedder
 
-    def read(self, db: Connection, ids: Sequence[int], *, wait: bool = False) -> tuple[Reading, ...] | None:
-        """What the paragraphs say, by row; None with `wait` if some of them are about to get their vectors."""
+    def read(
+        self, db: Connection, ids: Sequence[int], *, wait: bool = False, upto: int = 0
+    ) -> tuple[Reading, ...] | None:
+        """What the paragraphs say, by row; None with `wait` if some of them are about to get their vectors.
+
+        Of what their speakers said before only what is stored up to the row `upto` counts, or up to their own.
+        """
         self._indexes.names.catch_up(db)
         persons: dict[int, list[tuple[int, int]]] = {}  # paragraph -> (person, role), who said it first
         for paragraph, person, role in db.run("fact_persons_of", ids=array(ids)):
@@ -194,7 +206,21 @@ class ParagraphReader:
             self._right_of_way.give_way()
             pairs = [(line, next(judged)) for line in lines]
             heard = tuple(self._heard(db, paragraph, pairs, persons.get(paragraph.id, [])))
-            found.append(Reading(paragraph, heard, _taken_back(db, paragraph)))
+            before: tuple[str, ...] = ()
+            if any(one.claim.only_as_news for one in heard):
+                before = tuple(self._tentative(db, paragraph, max(upto, paragraph.id)))
+            found.append(Reading(paragraph, heard, _taken_back(db, paragraph), before))
+        return tuple(found)
+
+    def read_again(self, db: Connection, readings: Sequence[Reading]) -> tuple[Reading, ...]:
+        """What was said later than these paragraphs but stored before them, where it may be news of what they say."""
+        found: list[Reading] = []
+        for one in readings:
+            said = one.paragraph
+            late = {"id": said.id, "scope": said.scope, "speaker": said.speaker, "at": said.at}
+            if said.live and said.speaker and db.run("fact_is_late", **late).fetchone():
+                lines = self._lines_like(db, said, said.id, later=True)
+                found += self.read(db, [id_ for id_, *_ in lines], upto=said.id) or ()
         return tuple(found)
 
     # vectors
@@ -235,6 +261,43 @@ class ParagraphReader:
             return {}
         rows = db.run("fact_vectors", generation=generation.id, ids=array(ids))
         return {id_: np.frombuffer(blob, "<f2").astype(np.float32) if blob else None for id_, blob in rows}
+
+    def _lines_like(
+        self, db: Connection, paragraph: Paragraph, upto: int, *, later: bool
+    ) -> list[tuple[int, str, Floats | None]]:
+        """What the speaker of a paragraph said earlier in its chat, or later, the most like it first: by the vectors that
+        are stored, else the last."""
+        embedder = self._embedder()
+        generation = None
+        with contextlib.suppress(ModelUnavailable):
+            if embedder is not None and embedder.info.model == classifier().model:
+                generation = embedding_rows.of_model(db, embedder.info.fingerprint)
+        values = {"id": paragraph.id, "speaker": paragraph.speaker, "scope": paragraph.scope, "at": paragraph.at}
+        values |= {
+            "upto": upto,
+            "later": int(later),
+            "limit": LINES_OF_SPEAKER,
+            "generation": generation and generation.id,
+        }
+        lines: list[tuple[int, str, Floats | None]] = [
+            (id_, content, np.frombuffer(blob, "<f2").astype(np.float32) if blob else None)
+            for id_, content, blob in db.run("fact_lines_of", **values)
+        ]
+        mine = next((vector for id_, _, vector in lines if id_ == paragraph.id), None)
+        others = [line for line in lines if line[0] != paragraph.id]
+        if mine is not None:
+            others.sort(key=lambda line: (-1.0 if line[2] is None else -float(line[2] @ mine), -line[0]))
+        return others[:NEAREST_LINES]
+
+    def _tentative(self, db: Connection, paragraph: Paragraph, upto: int) -> list[str]:
+        """The lines most like a paragraph that its speaker said before, as far as they say something of him."""
+        lines = self._lines_like(db, paragraph, upto, later=False)
+        judged = classifier().read([content for _, content, _ in lines], [vector for *_, vector in lines])
+        return [
+            content
+            for (_, content, _), one in zip(lines, judged, strict=True)
+            if one.is_believed and one.kind != "none" and one.durable >= TENTATIVE_LEAST and not is_question(content)
+        ]
 
     # claims
 
@@ -284,7 +347,7 @@ class ParagraphReader:
         who = "" if not subject or named[subject] == paragraph.speaker else subject
         if not who and _names_another(line):
             return
-        owned = who or (paragraph.speaker and (judged.about == "self" or kin(line) or _FIRST.search(line)))
+        owned = who or (paragraph.speaker and (judged.about != "other" or kin(line) or _FIRST.search(line)))
         if not owned or (not who and self._goes_on(db, paragraph, line)):
             return
         if not who and not judged.is_kept:
@@ -372,8 +435,8 @@ def _of_sentence(
     yield from claims
     ending = bool(claims) and judged.is_believed and all(claim.polarity < 0 for claim in claims)
     kept = ending or (judged.is_kept and not claims)
-    news = not claims and not who and judged.mode == "change" and judged.about == "self"
-    if kept or news:
+    news = not who and judged.is_believed and (judged.mode == "change" or tells_of_change(line))
+    if kept or (news and not claims):
         named = spans(line, paragraph.at, zone)
         text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line
         change = judged.mode == "change" or ending
@@ -385,7 +448,7 @@ def _of_sentence(
             made = replace(made, valid_to=later or paragraph.at + PLAN_SECONDS)
         elif earlier is not None and (change or kind == "event"):
             made = replace(made, valid_from=earlier, told=paragraph.at)
-        yield replace(made, only_if_over=not kept)
+        yield replace(made, only_as_news=not kept)
 
 
 def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue, who: str, zone: tzinfo) -> Claim:
@@ -428,7 +491,7 @@ def _names_another(line: str) -> bool:
     if _FIRST.search(line) or typed_values(line):
         return False
     name = re.match(r"[A-Z][\w-]+", line)
-    heads = [name[0]] if name else [line[:length] for length in (2, 3) if not line[:length].isascii()]
+    heads = [name[0]] if name else [line[:n] for n in (2, 3) if not line[:n].isascii() and not is_word(line[:n])]
     return any(typed_values(line, names=(head,)) for head in heads)
 
 

@@ -17,6 +17,9 @@ from .word_lists import any_of, read_lists
 
 __all__ = ["Question", "ranked", "read_question"]
 
+NEAR, NEAR_LEAST = 2.0, 0.3
+"""What it counts that a statement is near in meaning to what is asked, and the cosine from which on it is: one in a hundred
+statements of other matters reaches it."""
 SLOT, KIND, WORDS, HIT, DENIED = 2.0, 1.0, 1.0, 1.5, 0.001
 """What it counts that a query asks for an attribute, or for a kind of statement, that a statement holds all of its words,
 that it rests on the first hit, and that it is denied."""
@@ -109,17 +112,18 @@ def read_question(bare: str) -> Question:
 
 
 def ranked(
-    question: Question, rows: Sequence[FactRow], before: Iterable[FactRow], resting_on: Mapping[int, int], limit: int
-) -> list[FactRow]:
+    question: Question, rows: Sequence[FactRow], before: Iterable[FactRow], resting_on: Mapping[int, int], limit: int,
+    near: Mapping[int, float],
+) -> list[FactRow]:  # fmt: skip
     """The facts that are asked for, the best first: within one matter the newest.
 
     `before`: what gave way to these; who asks for it, asks for what took its place. `resting_on`: fact -> the place of the
-    first hit that it rests on. What may be outdated stands behind what says so, and not without it.
+    first hit that it rests on. `near`: fact -> how near its words are to what is asked. What may be outdated stands behind what says so, and not without it.
     """
-    scores = {row.id: question.relevance(row) for row in rows}
+    scores = {row.id: question.relevance(row) + _nearness(near.get(row.id, 0.0)) for row in rows}
     for row in before:
         after = row.superseded_by or 0
-        scores[after] = max(scores.get(after, 0.0), question.relevance(row))
+        scores[after] = max(scores.get(after, 0.0), question.relevance(row) + _nearness(near.get(row.id, 0.0)))
     for fact, place in resting_on.items():
         scores[fact] += HIT / (1 + place)
     scores = {id_: score for id_, score in scores.items() if score > 0 or question.of_everything}
@@ -138,6 +142,10 @@ def ranked(
         )
     )
     return _newest_first(wanted, {row.id: row for row in rows}, limit)
+
+
+def _nearness(cosine: float) -> float:
+    return NEAR * max(0.0, cosine - NEAR_LEAST) / (1 - NEAR_LEAST)
 
 
 def _newest_first(wanted: Iterable[FactRow], held: Mapping[int, FactRow], limit: int) -> list[FactRow]:

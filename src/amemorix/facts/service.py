@@ -95,14 +95,18 @@ class FactService(ChangeFollower):
             ids = [row[0] for row in db.run("fact_paragraphs_after", after=reached, limit=STEP)]
             if not ids:
                 return _Step(cursor, begun, (scan, ""), ())
-            readings = self._reader.read(db, ids, wait=wait)
+            readings = self._read_all(db, ids, wait)
             return None if readings is None else _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), readings)
         if cursor >= last:
             return None
         rows = db.run("fact_changes", cursor=cursor, limit=STEP).fetchall()
         named = frozenset(row[1] for row in rows if row[2])
-        readings = self._reader.read(db, sorted({row[1] for row in rows}), wait=wait)
+        readings = self._read_all(db, sorted({row[1] for row in rows}), wait)
         return None if readings is None else _Step(cursor, rows[-1][0] if rows else last, (scan, scan), readings, named)
+
+    def _read_all(self, db: Connection, ids: Sequence[int], wait: bool) -> tuple[Reading, ...] | None:
+        readings = self._reader.read(db, ids, wait=wait)
+        return None if readings is None else (*readings, *self._reader.read_again(db, readings))
 
     # comparing statements
 
@@ -117,9 +121,8 @@ class FactService(ChangeFollower):
                 key = (one.person, scope)
                 if key not in met:
                     met[key] = await self._store.read(partial(self._statements, person=one.person, scope=scope))
-                compared, known = await self._compared(one, met[key], reading.paragraph.at)
-                over = any(found.if_later in ("replaces", "ends") for found in compared.compared)
-                if over or not one.claim.only_if_over:
+                compared, known = await self._compared(one, met[key], reading)
+                if compared is not None:
                     met[key] = known
                     heard.append(compared)
             readings.append(replace(reading, heard=tuple(heard)))
@@ -130,13 +133,21 @@ class FactService(ChangeFollower):
         known = [Statement((row[0], row[1], row[2]), row[3], row[4], _day(row[5])) for row in rows]
         return list({one.key: one for one in reversed(known)}.values())[::-1]
 
-    async def _compared(self, heard: Heard, known: list[Statement], at: float) -> tuple[Heard, list[Statement]]:
-        """The claim with what it has to do with the statements known, and the statements that are known then."""
+    async def _compared(
+        self, heard: Heard, known: list[Statement], reading: Reading
+    ) -> tuple[Heard | None, list[Statement]]:
+        """The claim with what it has to do with the statements known, and the statements that are known then; None for
+        one that would have to be news of something, and is not."""
         claim = heard.claim
         if claim.norm in (ANY, LAST):
             return heard, known
         key = (claim.attribute, claim.norm, claim.polarity)
-        new = Statement(key, claim.sentence or claim.value, claim.kind, _day(at))
+        new = Statement(key, claim.sentence or claim.value, claim.kind, _day(reading.paragraph.at))
+        if claim.only_as_news:
+            if all(one.key != new.key for one in known):
+                news = await self._checker.news(new, known, reading.before)
+                return (None, known) if news is None else (replace(heard, compared=news), [new, *known])
+            return heard, known
         found = tuple(await self._checker.check(new, [one for one in known if one.key != new.key]))
         repeated = next((one for one in found if one.repeats), None)
         merged = next((one.merged for one in found if one.merged), "")

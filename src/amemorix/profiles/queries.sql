@@ -30,13 +30,14 @@ where e.fact in (select value from json_each(:ids)) and e.stance = 'support' and
 order by e.fact, coalesce(p.event_start, p.recorded_at) desc, e.paragraph desc;
 
 -- name: profile_lines
--- what these persons said last and nothing lasting was read of: what facts rest on is told by those that still hold
+-- what these persons said last, without what is no longer held of them
 select p.id, coalesce(p.event_start, p.recorded_at), p.content
 from paragraph_persons b join paragraphs p on p.id = b.paragraph
 where b.person in (select value from json_each(:persons)) and b.role = 1 and p.kind = 'message'
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
-  and not exists (select 1 from fact_evidence e where e.paragraph = p.id)
+  and not exists (select 1 from fact_evidence e join facts f on f.id = e.fact
+                  where e.paragraph = p.id and f.person = b.person and f.status in ('superseded', 'retracted'))
 order by b.paragraph desc limit :limit;
 
 -- name: profile_relations

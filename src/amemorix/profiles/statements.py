@@ -143,16 +143,16 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
 
 
 def _beside(items: list[ProfileItem], facts: Sequence[FactRow]) -> list[ProfileItem]:
-    """The items, of those that contradict each other each behind the newest."""
+    """The items, of those that contradict each other each behind the person's own word, else behind the newest."""
     of = {fact_key(fact.id): fact for fact in facts}
     contested = [item for item in items if item.ref in of and of[item.ref].status == "conflicted"]
-    contested.sort(key=lambda item: (-item.at, item.ref))
+    contested.sort(key=lambda item: (of[item.ref].authority not in OWN, -item.at, item.ref))
     found: list[ProfileItem] = []
     for item in items:
         if item in contested:
             before = (one for one in contested[: contested.index(item)] if of[one.ref].conflicts_with(of[item.ref]))
-            newest = next(before, None)
-            item = item if newest is None else replace(item, beside=newest.ref)
+            first = next(before, None)
+            item = item if first is None else replace(item, beside=first.ref)
         found.append(item)
     return found
 

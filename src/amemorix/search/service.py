@@ -274,7 +274,8 @@ class SearchService:
             persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
         rows = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS]]
         hits = tuple(row for row in rows if row is not None)
-        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits)
+        vector = None if plan.encoded is None else plan.encoded.vector
+        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits, vector, plan.generation)
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
                 answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)

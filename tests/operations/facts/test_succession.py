@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.clock import FrozenClock
 from amemorix.testing import ScriptedChat, memory_host
 from conftest import Open
 from entrance import found, said, told
@@ -18,6 +19,8 @@ PAIRS = [
     line.split("\t") for line in (Path(__file__).parents[2] / "data" / "old_new_blind.tsv").read_text("utf-8").splitlines()
 ]  # fmt: skip
 """(language, what becomes of the older line, the older line, the later one, a question); never trained on."""
+NEWS = [line.split("\t") for line in (Path(__file__).parents[2] / "data" / "news.tsv").read_text("utf-8").splitlines()]
+"""(part, language, the older message, the later one, a question); `apart`: nothing is outdated. Never trained on."""
 CIVIC, SOLD, AGAIN = (
     "Drives a Honda Civic",
     "Sold the Honda Civic, no longer drives",
@@ -71,6 +74,34 @@ async def test_what_is_outdated_is_not_shown_as_sure(tmp_path: Path, model: bool
     assert newest >= 0.8 * changed
     assert len(sure) <= 0.1 * changed, sure
     assert len(given_up) <= 0.15 * (len(PAIRS) - changed), given_up
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize("late", [False, True], ids=["in order", "the older one stored last"])
+async def test_news_in_a_chat_is_shown_before_what_it_is_news_of(tmp_path: Path, late: bool) -> None:
+    clock = FrozenClock(START + 60 * DAY)
+    async with memory_host(tmp_path, embedding={"provider": "local"}, clock=clock) as host:
+        stored: list[list[str]] = []
+        for number, (_, _, *lines, _) in enumerate(NEWS):
+            turns = [(f"Mara{number}", text, START + 30 * DAY * place) for place, text in enumerate(lines)]
+            ids = [(await said(host, f"c{number}", turn))["stored_ids"][0] for turn in (turns[::-1] if late else turns)]
+            stored.append(ids[::-1] if late else ids)
+        await host.settle(600)
+        newest, sure, given_up = 0, list[str](), list[str]()
+        for number, (part, _, old, _, question) in enumerate(NEWS):
+            before, after = stored[number]
+            if part == "apart":
+                held = await listed(host, chat_id=f"c{number}", status=["superseded"])
+                given_up += [old] if any(before in one["evidence_ids"] for one in held) else []
+                continue
+            brought = (await found(host, question.format(f"Mara{number}"), chat_id=f"c{number}", limit=5))["facts"]
+            newest += bool(brought) and after in brought[0]["evidence_ids"]
+            stale = [one for one in brought if before in one["evidence_ids"] and after not in one["evidence_ids"]]
+            sure += [old] if any(one["status"] == "active" for one in stale) else []
+    changed = sum(part != "apart" for part, *_ in NEWS)
+    assert newest >= 0.55 * changed
+    assert len(sure) <= 0.2 * changed, sure
+    assert len(given_up) <= 0.1 * (len(NEWS) - changed), given_up
 
 
 async def test_what_was_said_earlier_gives_way_whichever_comes_first(opened: Open, tmp_path: Path) -> None:
