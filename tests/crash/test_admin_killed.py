@@ -23,7 +23,14 @@ from amemorix.testing import HashEmbedder, memory_host
 from entrance import rows
 from lives import Life, Tell
 
-READING = {"search_memory", "get_context", "memory_stats", "get_person_profile", "memory_feedback_admin"}
+READING = {
+    "memory_text_admin",
+    "search_memory",
+    "get_context",
+    "memory_stats",
+    "get_person_profile",
+    "memory_feedback_admin",
+}
 LONGEST_DELAY = 0.03
 Do = Callable[..., Awaitable[dict[str, Any]]]
 Acts = dict[tuple[str, str], int]

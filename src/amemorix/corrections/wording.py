@@ -11,7 +11,10 @@ from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
 from .sentence import SPELLING, Sentence, data, fillers, kin
 
-__all__ = ["VALUES", "Word", "clauses_of", "holds", "in_list", "reworded", "values_differ", "without", "words_of"]
+__all__ = [
+    "VALUES", "Word", "clauses_of", "holds", "in_list", "other_value",
+    "reworded", "spelt_otherwise", "values_differ", "without", "words_of",
+]  # fmt: skip
 
 _NUMERAL = "零一二两三四五六七八九十百千万半"
 _MEASURE = "个只条名位家台辆本张套头匹次岁年天周点块元万斤公里楼号日月级分米"

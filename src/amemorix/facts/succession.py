@@ -339,6 +339,20 @@ class MemUpdateChecker:
         unclear = bool(rest) and over[rest[0]] > over[best] - AS_LIKELY and mine.signs.isdisjoint(other.signs)
         return (replace(found, if_later="doubts") if unclear else found,)
 
+    async def likeness(self, new: str, known: Sequence[str]) -> list[tuple[float, float]]:
+        """Of each known text: its cosine with the new one (0 without vectors), and how likely the new one ends it."""
+
+        def compared() -> list[tuple[float, float]]:
+            mine, *others = self._taken_apart([new, *known])
+            weights = judge().words_only if mine.vector is None else judge().with_vector
+            judged = weights.probabilities([features(one, mine, ("", "")) for one in others])
+            near = [
+                0.0 if one.vector is None or mine.vector is None else float(one.vector @ mine.vector) for one in others
+            ]
+            return list(zip(near, (judged[:, 2] + judged[:, 3]).tolist(), strict=True))
+
+        return await asyncio.get_running_loop().run_in_executor(self._background, compared) if known else []
+
     def _compared(
         self, new: Statement, known: Sequence[Statement], by_chat: bool
     ) -> tuple[list[Compared], list[Statement]]:
