@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -36,10 +36,6 @@ def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
             return await ask(_Calls(memory))
 
     return asyncio.run(asked())
-
-
-def _where(chat: str) -> dict[str, Any]:
-    return {"chat_id": chat} if chat else {"scope": "all"}
 
 
 def chats(
