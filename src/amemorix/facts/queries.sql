@@ -307,6 +307,12 @@ select e.fact, e.paragraph from fact_evidence e
 where e.fact in (select value from json_each(:ids)) and e.paragraph in (select value from json_each(:paragraphs))
   and e.stance = 'support' order by e.fact, e.paragraph;
 
+-- name: fact_lines_said
+-- who said these messages, what and when
+select m.id, p.person_id, m.content, coalesce(m.event_start, m.recorded_at)
+from paragraphs m join persons p on p.id = m.speaker
+where m.id in (select value from json_each(:ids)) and m.kind = 'message' and m.deleted_at is null and m.superseded_at is null;
+
 -- name: facts_listed
 select f.* from fact_rows f
 where (:persons is null or f.person in (select value from json_each(:persons)))

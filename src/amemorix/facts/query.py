@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from ..ids import fact_key, paragraph_key
+from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 from ..store.access import TimeZones
@@ -23,6 +24,7 @@ from . import rows as fact_rows
 from .language.slots import slot_of
 from .recall import ranked, read_question
 from .rows import MAYBE_OUTDATED, Evidence, FactRow, Moment
+from .succession import features, judge, said
 from .timeline import Point, timeline
 
 __all__ = ["FIRST_PERSON", "Asked", "FactItem", "FactReader", "Moment"]
@@ -31,6 +33,10 @@ MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
 REPEATED = 0.2
 """How much of what is missing to the highest importance each further line that states a fact adds."""
+LONG = 200
+"""Characters up to which a line is compared as a whole."""
+MAY_BE_OVER = 0.25
+"""From which probability on a later line that was found for the same question puts a fact in doubt."""
 FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
@@ -160,7 +166,8 @@ class FactReader:
         before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
         near = self._near(db, asked, [row.id for row in (*rows, *before)])
         wanted = ranked(read_question(bare), rows, before, resting_on, limit, near)
-        return self.items(db, wanted, moment, scopes)
+        items = self.items(db, wanted, moment, scopes)
+        return items if moment.as_of is not None else _doubted(db, items, asked.hits)
 
     def _near(self, db: Connection, asked: Asked, facts: Sequence[int]) -> dict[int, float]:
         """Fact -> the cosine of what is asked and the nearest line that it rests on."""
@@ -243,6 +250,30 @@ class FactReader:
             return newest.sentence
         day = datetime.fromtimestamp(newest.said, self._zones.of(chats.get(newest.scope, "")))
         return f"{name} ({day:%Y-%m-%d}): {newest.sentence}"
+
+
+def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list[FactItem]:
+    """The facts; one is no longer sure where a hit is a later line of the person that may have put an end to it.
+
+    Such a line need not have been worth keeping by itself: "switched to an iPhone".
+    """
+    sure = [item for item in items if item.status == "active" and item.person_id and item.evidence_ids]
+    if not sure or not hits:
+        return items
+    rests = {item.id: [row_number(key, "p") or 0 for key in item.evidence_ids] for item in sure}
+    lines = {row[0]: row[1:] for row in db.run("fact_lines_said", ids=array({*hits, *chain(*rests.values())}))}
+    for item in sure:
+        told = [lines[row] for row in rests[item.id] if row in lines]
+        if not told:
+            continue
+        _, text, at = max(told, key=lambda line: line[2])
+        later = [lines[row] for row in hits if row in lines and row not in rests[item.id]]
+        old = said(text if len(text) <= LONG else item.value)
+        news = [said(text) for who, text, when in later if who == item.person_id and when > at and len(text) <= LONG]
+        chances = judge().words_only.probabilities([features(old, one, (item.kind, "")) for one in news])
+        if len(news) and float(chances[:, 2:].sum(axis=1).max()) >= MAY_BE_OVER:
+            item.status = MAYBE_OUTDATED
+    return items
 
 
 def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
