@@ -42,7 +42,7 @@ AMONG = 20
 """Of so many lines the one that shares most words with a line is put beside it: a person says much about few matters."""
 OVER, DOUBT, REPEATS = 0.06, 0.3, 0.01
 """Share of the lines that stand beside each other that may be superseded, or doubted; of others taken for repetitions."""
-OF_STRANGERS = (0.005, 0.012)
+OF_STRANGERS = (0.005, 0.02)
 """Share of unrelated chat lines that may be superseded, or doubted: a new line meets some hundred statements."""
 Floats = NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,9 @@ def test_the_first_lines_find_what_they_stored(
     (tmp_path / "memory" / "a_memorix.toml").write_bytes(config.read_bytes())
     monkeypatch.chdir(tmp_path)
 
-    exec(compile(code, "README.md", "exec"), {})
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    if memory := names.get("memory"):
+        memory.close()
 
     assert "我对花生过敏" in capsys.readouterr().out

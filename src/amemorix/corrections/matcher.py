@@ -246,6 +246,8 @@ class _Match:
         said = frozenset[str]().union(*(_terms(part) for part in sentence.said if part not in also))
         kept = frozenset[str]() if sentence.forget else said
         self._denied = [terms for part in not_so if (terms := _terms(part) - kept - named)]
+        if sentence.forget and not self._denied:  # somebody is called so
+            self._denied = [terms] if (terms := _terms(sentence.forget)) else []
         if not sentence.forget:  # of a relative, what is said of them counts
             of_kin = _terms(" ".join(part[a:b] for part in not_so for a, b in kin(part).values()))
             self._denied = [terms - of_kin or terms for terms in self._denied]

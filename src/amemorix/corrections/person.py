@@ -89,7 +89,8 @@ def whom_meant(
     if sentence.first_person:
         return Whom(person or who_speaks)
     found = directory.find(sentence.forget or " ".join((*sentence.said, *sentence.denied)), scopes)
-    if found.persons:
+    is_word_alone = any(normalise_name(sentence.forget) == normalise_name(name) for name in found.names)
+    if found.persons and not is_word_alone:  # "forget coffee", where somebody is called so
         named, name = found.persons[0], found.names[0]
         if not named & person:
             _refuse_several(db, "text", name, named, scopes)

@@ -498,6 +498,9 @@ def _settled(
         if untyped and (kind or old.kind) in ("event", "opinion") and not _denies(old, later):
             outcomes.append(None)  # what has happened, or was thought then, stays so
             continue
+        if untyped and old.signs and old.signs == later.signs and _denies(old, later):
+            outcomes.append("ends")  # the same words, and that it is not so
+            continue
         sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
         over = 0.0 if _is_unrelated(old, later) else one[2] + one[3]
         if over >= weights.over and not (fresh.is_typed and before.is_typed):
@@ -527,7 +530,7 @@ def _is_sensitive(old: Said, new: Said) -> bool:
         return True
     if old.cues["allergy"] or new.cues["allergy"]:
         return bool(shared)
-    return (new.is_change or _ends(old, new)) and 2 * shared >= min(len(old.signs), len(new.signs)) > 0
+    return (new.is_change or _ends(old, new)) and 3 * shared >= min(len(old.signs), len(new.signs)) > 0
 
 
 def _denies(old: Said, new: Said) -> bool:

@@ -36,6 +36,8 @@ _SHE = re.compile(r"(?P<of>\b(?:his|her|their|the user's|user's)\b|(?:他|她|�
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NUMERALS = {char: i for i, char in enumerate("零一二三四五六七八九")} | {"正": 1, "腊": 12}
 LONGEST = 60
+_DENIED = re.compile(r"(?:not|no|never)\b|不(?!锈钢)|没", re.I)
+"""What a value that is denied begins with: "eggs, not nuts"."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -210,7 +212,7 @@ def _part(shape: str, value: str) -> str:
 def _fits(shape: str, value: str) -> bool:
     """Whether a value looks as its shape has to."""
     rules, chinese = _table().shapes, _CJK.search(value) is not None
-    if not value or len(value) > LONGEST or rules["not"].search(value):
+    if not value or len(value) > LONGEST or rules["not"].search(value) or _DENIED.match(value):
         return False
     if shape in ("name", "person"):
         whole = rules["name_zh" if chinese else "name_en"].fullmatch(value) is not None
