@@ -10,7 +10,6 @@ from ..facts.language.slots import STATEMENT
 from ..facts.ledger import UNDO_KIND, Change, FactLedger, snapshot
 from ..facts.rows import FactGroup, FactRow, Moment, Transition
 from ..facts.timeline import Point
-from ..language.normalise import content_hash, fold
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
@@ -103,7 +102,7 @@ class StatementWriter:
     def _said(self, scope: int, one: Statement, old: FactRow | None) -> _Said | None:
         """The points of a statement; of one that only ends what is known, denials of it."""
         polarity, attribute, value, sentence = 1, STATEMENT, one.sentence, ""
-        norm = content_hash(fold(one.sentence).strip(" .。!！"))
+        norm = fact_rows.statement_norm(one.sentence)
         if one.closes:
             if old is None:
                 return None

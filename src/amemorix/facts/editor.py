@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
-from ..language.normalise import content_hash, fold
 from ..store.ports import Connection
 from ..store.rows import undo_records
 from . import rows as fact_rows
@@ -176,7 +175,7 @@ class FactEditor:
 
 def _norm(attribute: str, value: str) -> str:
     """The norm of a value given by hand. Raises InvalidRequest if nothing is left of it."""
-    norm = content_hash(fold(value).strip(" .。!！")) if attribute == STATEMENT else normal(attribute, value)
+    norm = fact_rows.statement_norm(value) if attribute == STATEMENT else normal(attribute, value)
     if not any(char.isalnum() for char in value):
         raise InvalidRequest("value: it has no letters or digits.", field="value")
     return norm

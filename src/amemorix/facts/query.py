@@ -268,10 +268,12 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
             continue
         _, text, at = max(told, key=lambda line: line[2])
         later = [lines[row] for row in hits if row in lines and row not in rests[item.id]]
-        old = said(text if len(text) <= LONG else item.value)
         news = [said(text) for who, text, when in later if who == item.person_id and when > at and len(text) <= LONG]
+        if not news:
+            continue
+        old = said(text if len(text) <= LONG else item.value)
         chances = judge().words_only.probabilities([features(old, one, (item.kind, "")) for one in news])
-        if len(news) and float(chances[:, 2:].sum(axis=1).max()) >= MAY_BE_OVER:
+        if float(chances[:, 2:].sum(axis=1).max()) >= MAY_BE_OVER:
             item.status = MAYBE_OUTDATED
     return items
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelUnavailable
 from ..indexes.projections import Indexes
-from ..language.normalise import clean_text, content_hash, fold
+from ..language.normalise import clean_text
 from ..language.person_names import is_word
 from ..language.times import asks_something, is_question
 from ..lazy_regex import lazy_regex
@@ -27,6 +27,7 @@ from .classifier import Floats, Judgement, classifier
 from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
+from .rows import statement_norm
 from .succession import Compared, tells_of_change
 from .timeline import ANY
 
@@ -470,7 +471,7 @@ def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue
 
 def _statement(text: str, at: float, kind: str, importance: float, *, who: str = "", change: bool = False) -> Claim:
     value = " ".join(text.split())
-    norm = content_hash(fold(value).strip(" .。!！"))
+    norm = statement_norm(value)
     return Claim(who, STATEMENT, value, norm, 1, at, kind=kind, importance=importance, change=change)
 
 

@@ -6,12 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from ..language.normalise import content_hash, fold
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from .language.slots import slot_of
 from .timeline import AUTHORITY, Point, contradict
 
-__all__ = ["MAYBE_OUTDATED", "Evidence", "FactGroup", "FactRow", "Moment", "Outcome", "Transition", "Verdict", "held"]
+__all__ = [
+    "MAYBE_OUTDATED",
+    "Evidence",
+    "FactGroup",
+    "FactRow",
+    "Moment",
+    "Outcome",
+    "Transition",
+    "Verdict",
+    "held",
+    "statement_norm",
+]
 
 Outcome = Literal["replaces", "ends", "completes", "doubts"]
 """What a later statement does to an earlier one of the same person: takes its place, ends it, holds all of it and more,
@@ -150,6 +162,11 @@ class Verdict:
     doubter: int | None = None
     """The last that may have."""
     reason: str = ""
+
+
+def statement_norm(text: str) -> str:
+    """What two wordings of a statement have in common that differ in nothing but case, width and the last stop."""
+    return content_hash(fold(text).strip(" .。!！"))
 
 
 def in_group(db: Connection, group: FactGroup) -> list[FactRow]:

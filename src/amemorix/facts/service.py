@@ -273,7 +273,7 @@ def _with_closings(heard: Sequence[Heard]) -> Iterator[Heard]:
         yield one
         claim = one.claim
         if claim.sentence and (claim.only_ends or claim.norm == ANY):
-            norm = content_hash(fold(claim.sentence).strip(" .。!！"))
+            norm = fact_rows.statement_norm(claim.sentence)
             said = replace(
                 claim, attribute=STATEMENT, value=claim.sentence, norm=norm, polarity=1, only_ends=False, sentence="",
                 valid_to=None,

@@ -246,6 +246,10 @@ class Judge:
     with_vector: Weights
     words_only: Weights
 
+    def weights_for(self, text: Said) -> Weights:
+        """Those for a text that has a vector, or has none."""
+        return self.words_only if text.vector is None else self.with_vector
+
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Judge:
         """The weights as the file holds them."""
@@ -318,7 +322,7 @@ class MemUpdateChecker:
         self, new: Statement, known: Sequence[Statement], earlier: Sequence[str]
     ) -> tuple[Compared, ...] | None:
         mine, *others = self._taken_apart([new.text, *(one.text for one in known), *earlier])
-        weights = judge().words_only if mine.vector is None else judge().with_vector
+        weights = judge().weights_for(mine)
         before = [features(one, mine, ("", new.kind)) for one in others[len(known) :]]
         # it gives up nothing that is held, so it need not be as sure
         least = (weights.over + weights.doubt) / 2
@@ -344,7 +348,7 @@ class MemUpdateChecker:
 
         def compared() -> list[tuple[float, float]]:
             mine, *others = self._taken_apart([new, *known])
-            weights = judge().words_only if mine.vector is None else judge().with_vector
+            weights = judge().weights_for(mine)
             judged = weights.probabilities([features(one, mine, ("", "")) for one in others])
             near = [
                 0.0 if one.vector is None or mine.vector is None else float(one.vector @ mine.vector) for one in others
@@ -359,7 +363,7 @@ class MemUpdateChecker:
         """What the weights make of it, and up to `dedup_top_k` statements that a chat model is to be asked about."""
         texts = [new.text, *(one.text for one in known)]
         mine, *others = self._taken_apart(texts)
-        weights = judge().words_only if mine.vector is None else judge().with_vector
+        weights = judge().weights_for(mine)
         pairs = [(one, other) for one, other in zip(known, others, strict=True) if _may_concern(new, mine, one, other)]
         rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
         rows += [features(mine, other, (new.kind, one.kind)) for one, other in pairs]

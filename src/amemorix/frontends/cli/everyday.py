@@ -29,6 +29,9 @@ class _Calls(AsyncCalls):
     async def _ready(self) -> Answering:
         return self._memory
 
+    async def close(self) -> None:
+        """The command closes what it has opened."""
+
 
 def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
     async def asked() -> T:

@@ -49,16 +49,13 @@ class Calls:
         if self._loop is None or os.getpid() != self._process:
             return
         try:
-            self._run(self._closed())
+            self._run(self._calls.close())
         finally:
             loop, self._loop = self._loop, None
             loop.call_soon_threadsafe(loop.stop)
             self._thread.join()
             loop.close()
             _OPEN.discard(self)
-
-    async def _closed(self) -> None:
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
@@ -185,9 +182,6 @@ class Memory(Calls):
         """Where it lies."""
         return self._memory.folder
 
-    async def _closed(self) -> None:
-        await self._memory.close()
-
 
 class Client(Calls):
     """A memory behind HTTP: `Client("http://127.0.0.1:7400", token="…")`.
@@ -196,11 +190,7 @@ class Client(Calls):
     """
 
     def __init__(self, url: str = DAEMON, token: str = "", *, timeout: float = 600.0) -> None:
-        self._client = AsyncClient(url, token, timeout=timeout)
-        super().__init__(self._client)
-
-    async def _closed(self) -> None:
-        await self._client.close()
+        super().__init__(AsyncClient(url, token, timeout=timeout))
 
 
 @atexit.register

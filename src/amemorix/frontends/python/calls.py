@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -26,15 +27,20 @@ class Answering(Protocol):
     async def settle(self) -> None: ...
 
 
-class AsyncCalls:
+class AsyncCalls(ABC):
     """A memory: what is said goes in, and comes back when it matters.
 
     `user` is whom the bot talks with, `chat` the group or channel; without `chat` a user has a private chat of their own.
     Reading names one of them, or says `everything=True`. Every method raises a `MemoryFault` that names the argument.
     """
 
+    @abstractmethod
     async def _ready(self) -> Answering:
-        raise NotImplementedError
+        """The memory, opened."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Give back what it holds; what was acknowledged is stored."""
 
     async def call(self, component: str, **arguments: Any) -> dict[str, Any]:
         """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
