@@ -155,7 +155,7 @@ def test_each_module_comes_with_its_extra_and_models_with_the_memory() -> None:
     for extra, modules in EXTRAS.items():
         wanted = names(PROJECT["optional-dependencies"][extra])
         assert names([packages[module][0] for module in modules]) == wanted
-        assert wanted & names(PROJECT["dependencies"]) == (set() if extra == "server" else wanted)
+        assert wanted & names(PROJECT["dependencies"]) == (set() if extra in ("server", "mcp") else wanted)
 
 
 def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_a_model_that_cannot_run_is_a_notice(tmp_path: Path) -> None:
     assert "pip install 'amemorix[local]'" in answer["notice"]
 
 
-@pytest.mark.parametrize("command", [["serve"], ["models", "install"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["serve"], ["mcp"], ["models", "install"]], ids=" ".join)
 def test_a_command_names_the_extra_that_it_needs(command: list[str], tmp_path: Path) -> None:
     config = scratch_config(tmp_path, {"embedding.provider": "none"})
-    options = ["-c", str(config)] if command == ["serve"] else []
+    options = [] if command[0] == "models" else ["-c", str(config)]
     done = process(BASE_COMMAND, *command, *options, AMEMORIX_CACHE=str(tmp_path / "models"))
-    extra = {"serve": "server", "models": "convert"}[command[0]]
+    extra = {"serve": "server", "mcp": "mcp", "models": "convert"}[command[0]]
     assert done.returncode == 1
     assert f"pip install 'amemorix[{extra}]'" in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ..audit_context import entered_by
+from ..audit_context import Grant, entered_by
 from ..errors import Forbidden, MemoryFault, NotReady
 from .daemon import Daemon
 from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
@@ -63,14 +63,15 @@ class DaemonMemory:
 
 
 class LocalMemory:
-    """A memory that a command opens in its own process."""
+    """A memory in this process, asked by a door for a caller who may do what is granted; None: everything."""
 
-    def __init__(self, host: AMemorixHostService, door: str) -> None:
+    def __init__(self, host: AMemorixHostService, door: str, grant: Grant | None = None) -> None:
         self._host = host
         self._door = door
+        self._grant = grant
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        with entered_by(self._door):
+        with entered_by(self._door, self._grant):
             return await self._host.invoke(component_name, args)
 
     async def settle(self) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from ..python.calls import Answering, AsyncCalls, selected
+from ..python.calls import AsyncCalls, CallsOf, selected
 from .memory_client import opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
 
@@ -22,21 +22,10 @@ EXAMPLES = 5
 """Texts that are shown before they are forgotten."""
 
 
-class _Calls(AsyncCalls):
-    def __init__(self, memory: Answering) -> None:
-        self._memory = memory
-
-    async def _ready(self) -> Answering:
-        return self._memory
-
-    async def close(self) -> None:
-        """The command closes what it has opened."""
-
-
 def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
     async def asked() -> T:
         async with opened(config) as memory:
-            return await ask(_Calls(memory))
+            return await ask(CallsOf(memory))
 
     return asyncio.run(asked())
 

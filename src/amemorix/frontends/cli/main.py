@@ -16,6 +16,10 @@ from .terminal import FriendlyGroup
 
 COMMANDS = {
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
+    "mcp": (
+        "amemorix.frontends.cli.mcp:mcp_command",
+        "Serve the memory to an MCP client on standard input and output, until it hangs up.",
+    ),
     "call": ("amemorix.frontends.cli.call:app", "Call any operation, its arguments as options, and print its JSON answer."),
     "invoke": ("amemorix.frontends.cli.memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
     "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found."),

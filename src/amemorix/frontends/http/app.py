@@ -20,6 +20,7 @@ from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...version import __version__, commit
+from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
 from .metrics import UPLOAD, Metrics
@@ -45,6 +46,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
+        Route("/mcp", McpEndpoint(host, handlers.figures), methods=["POST"]),
         Route("/openapi.json", handlers.openapi),
         Route("/healthz", handlers.health),
         Route("/readyz", handlers.ready),

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ...errors import InvalidRequest, NotFound, fault_of
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
-__all__ = ["Answering", "AsyncCalls", "Messages", "Moment", "selected"]
+__all__ = ["Answering", "AsyncCalls", "CallsOf", "Messages", "Moment", "facts_of", "memo_of", "scope_of", "selected"]
 
 Messages = Sequence[Mapping[str, Any]]
 """Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
@@ -42,7 +42,7 @@ class AsyncCalls(ABC):
     async def close(self) -> None:
         """Give back what it holds; what was acknowledged is stored."""
 
-    async def call(self, component: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, component: str, /, **arguments: Any) -> dict[str, Any]:
         """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
 
         Raises the error that it answers.
@@ -69,13 +69,13 @@ class AsyncCalls(ABC):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
         if messages or user:
-            where = _scope(user, chat, everything=False)
+            where = scope_of(user, chat, everything=False)
             turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
             if messages and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
             answer = await self.call("ingest_messages", messages=turns, **where)
         else:
-            where = {"scope": "global"} if everything else _scope(user, chat, everything=False)
+            where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
             answer = await self.call("ingest_text", text=text, timestamp=time, **given, **where)
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
@@ -133,16 +133,16 @@ class AsyncCalls(ABC):
         answer = await self.call(
             "search_memory", query=query, messages=[dict(one) for one in messages], limit=limit, person_id=about,
             mode="search" if since is None and until is None else "hybrid", time_start=since, time_end=until,
-            min_confidence=min_confidence, **_scope(user, chat, everything=everything),
+            min_confidence=min_confidence, **scope_of(user, chat, everything=everything),
         )  # fmt: skip
-        found = [_memo({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
-        return Hits(found, _facts(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
+        found = [memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
+        return Hits(found, facts_of(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
 
     async def context(
         self, messages: Messages, *, user: str = "", chat: str = "", budget: int = 800, everything: bool = False
     ) -> Context:
         """What the memory knows that matters to the last turns, as text for a prompt of at most `budget` tokens."""
-        where = _scope(user, chat, everything=everything)
+        where = scope_of(user, chat, everything=everything)
         answer = await self.call("get_context", messages=[dict(one) for one in messages], budget=budget, **where)
         ids = tuple(line["id"] for line in answer["lines"] if line["id"])
         return Context(answer["text"], answer["tokens"], ids, answer["truncated"])
@@ -162,20 +162,20 @@ class AsyncCalls(ABC):
         answer = await self.call(
             "memory_fact_admin", action="list", person_id=user, limit=limit, status=["active", "conflicted"], **where
         )
-        return _facts(answer["items"])
+        return facts_of(answer["items"])
 
     async def get(self, id: str) -> Memo | None:
         """A stored text by its id (`p12`); None if there is none."""
         found = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
-        return _memo(found[0]) if found else None
+        return memo_of(found[0]) if found else None
 
     async def texts(
         self, *, user: str = "", chat: str = "", limit: int = 50, before: str = "", everything: bool = False
     ) -> Texts:
         """What is stored, the last first, page by page."""
-        where = _scope(user, chat, everything=everything)
+        where = scope_of(user, chat, everything=everything)
         answer = await self.call("memory_text_admin", action="list", limit=limit, before=before or None, **where)
-        return Texts([_memo(item) for item in answer["items"]], answer["next"])
+        return Texts([memo_of(item) for item in answer["items"]], answer["next"])
 
     async def export(self, path: str | Path = "") -> Path:
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
@@ -184,6 +184,19 @@ class AsyncCalls(ABC):
     async def settle(self) -> None:
         """Wait until what was written has been read and has its vectors, where this process makes them."""
         await (await self._ready()).settle()
+
+
+class CallsOf(AsyncCalls):
+    """The calls over a memory that somebody else opens and closes."""
+
+    def __init__(self, memory: Answering) -> None:
+        self._memory = memory
+
+    async def _ready(self) -> Answering:
+        return self._memory
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) -> dict[str, Any]:
@@ -200,7 +213,8 @@ def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) ->
     return {"mode": "chat", "selector": chat}
 
 
-def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
+def scope_of(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
+    """The arguments by which a call says for whom it is made. Raises InvalidRequest where nobody is named."""
     if everything and not (user or chat):
         return {"scope": "all"}
     if everything:
@@ -213,7 +227,8 @@ def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
     return {key: value for key, value in (("chat_id", chat), ("user_id", user)) if value}
 
 
-def _memo(row: Mapping[str, Any]) -> Memo:
+def memo_of(row: Mapping[str, Any]) -> Memo:
+    """A text as `memory_text_admin` answers it, or a hit."""
     return Memo(
         id=row["id"], text=row["text"], speaker=row["speaker"], time=_when(row["time"]), chat=row["chat_id"],
         confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
@@ -221,7 +236,8 @@ def _memo(row: Mapping[str, Any]) -> Memo:
     )  # fmt: skip
 
 
-def _facts(rows: Sequence[Mapping[str, Any]]) -> Facts:
+def facts_of(rows: Sequence[Mapping[str, Any]]) -> Facts:
+    """Facts as `memory_fact_admin` answers them."""
     return Facts([
         Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], _when(row["valid_from"]),
              _when(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
