@@ -73,6 +73,8 @@ async def ask(one: Client, tool: str, **args: Any) -> dict[str, Any]:
     answer = await one.call_tool(tool, args)
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
+    (op,) = (op for op in TOOLS if op.component == tool)
+    Draft202012Validator(op.response.model_json_schema(mode="serialization")).validate(answer.structured_content)
     assert json.loads(answer.content[0].text) == answer.structured_content  # type: ignore[union-attr]
     return answer.structured_content
 

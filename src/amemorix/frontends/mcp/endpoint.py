@@ -46,7 +46,7 @@ class McpEndpoint:
             most = self._host.config.http.max_body_bytes
         except NotReady:
             most = Config().http.max_body_bytes
-        await asyncio.to_thread(import_module, "mcp.server.streamable_http_manager")  # takes half a second, once
+        await asyncio.to_thread(import_module, ".server", __package__)  # takes a second, once
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from .server import DefaultScope, server_of

@@ -6,6 +6,7 @@ import json
 import logging
 from dataclasses import dataclass
 from functools import cache
+from inspect import getdoc
 from typing import Any
 
 import mcp_types as types
@@ -47,14 +48,12 @@ class DefaultScope:
         """The request for this scope, if it reads or writes for one and names none."""
         if not isinstance(request, Reading) or request.chat or request.user or request.everything:
             return request
-        return request.model_copy(
-            update={"chat": self.chat, "user": self.user, "everything": self.everything}
-        )  # fmt: skip
+        return request.model_copy(update={"chat": self.chat, "user": self.user, "everything": self.everything})
 
 
 @dataclass(frozen=True, slots=True)
-class Attachable:
-    """A kind of resource: its address, and the tool that reads it with what the address names."""
+class ResourceKind:
+    """Something that can be attached to a conversation: its address, and the tool that reads it with what the address names."""
 
     template: str
     name: str
@@ -62,34 +61,34 @@ class Attachable:
     tool: str
 
 
-ATTACHABLE = (
-    Attachable(SCHEME + "people/{person}{?chat,user}", "person", "What is known of a person.", "who_is"),
-    Attachable(SCHEME + "chats/{chat}{?before}", "chat", "The last lines of a chat, word for word.", "timeline"),
-    Attachable(SCHEME + "episodes/{id}{?chat,user}", "episode", "A conversation with its title and summary.", "episodes"),
+RESOURCES = (
+    ResourceKind(SCHEME + "people/{person}{?chat,user}", "person", "What is known of a person.", "who_is"),
+    ResourceKind(SCHEME + "chats/{chat}{?before}", "chat", "The last lines of a chat, word for word.", "timeline"),
+    ResourceKind(SCHEME + "episodes/{id}{?chat,user}", "episode", "A conversation with its title and summary.", "episodes"),
 )  # fmt: skip
 JSON = "application/json"
 
 
 def server_of(memory: AsyncCalls, default: DefaultScope) -> Server[Any]:
     """A server that answers from this memory; it may be made for a single request."""
-    door = _Door(memory, default)
+    handlers = _Handlers(memory, default)
     means = f"; a call without either means {default}" if str(default) else ", or `everything`"
     return Server(
         "amemorix",
         version=__version__,
         title="A-Memorix",
         instructions=INSTRUCTIONS.format(default=means),
-        on_list_tools=door.list_tools,
-        on_call_tool=door.call_tool,
-        on_list_resources=door.list_resources,
-        on_list_resource_templates=door.list_templates,
-        on_read_resource=door.read_resource,
-        on_list_prompts=door.list_prompts,
-        on_get_prompt=door.get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
 
 
-class _Door:
+class _Handlers:
     def __init__(self, memory: AsyncCalls, default: DefaultScope) -> None:
         self._memory = memory
         self._default = default
@@ -129,7 +128,7 @@ class _Door:
             found = await self._answer("chats", {}), await self._answer("people", {})
         except MemoryFault as exc:
             raise _refusal(exc, "") from exc
-        person, chat, *_others = ATTACHABLE
+        person, chat, *_others = RESOURCES
         listed = [(chat, one["chat"], one["chat"]) for one in found[0]["chats"]]
         listed += [(person, one["id"], one.get("name") or one["id"]) for one in found[1]["people"]]
         return types.ListResourcesResult(
@@ -148,20 +147,20 @@ class _Door:
                 types.ResourceTemplate(
                     name=kind.name, uri_template=kind.template, description=kind.description, mime_type=JSON
                 )
-                for kind in ATTACHABLE
+                for kind in RESOURCES
             ]
         )
 
     async def read_resource(self, _: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            for kind in ATTACHABLE:
+            for kind in RESOURCES:
                 if (named := UriTemplate.parse(kind.template).match(uri)) is not None:
                     answer = await self._answer(kind.tool, dict(named))
                     text = json.dumps(answer, ensure_ascii=False)
                     content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text)
                     return types.ReadResourceResult(contents=[content])
-            raise NotFound(f"There is nothing at {uri[:200]!r}: {', '.join(kind.template for kind in ATTACHABLE)}.")
+            raise NotFound(f"There is nothing at {uri[:200]!r}: {', '.join(kind.template for kind in RESOURCES)}.")
         except MemoryFault as exc:
             raise _refusal(exc, uri) from exc
 
@@ -196,7 +195,7 @@ def _tools() -> list[types.Tool]:
         types.Tool(
             name=op.component,
             title=op.component.replace("_", " ").capitalize(),
-            description=(op.handler.__doc__ or "").replace("\n    ", "\n").strip(),
+            description=getdoc(op.handler),
             input_schema={**op.request.model_json_schema(), "additionalProperties": False},
             output_schema=op.response.model_json_schema(mode="serialization"),
             annotations=_annotations(op.effect),

@@ -16,7 +16,7 @@ from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
 from ..python.calls import AsyncCalls, facts_of, memo_of, scope_of, selected
 from ..python.results import Fact, Memo
 
-__all__ = ["TOOLS", "Reading", "Scope"]
+__all__ = ["TOOLS", "Reading"]
 
 TOOLS: Operations[AsyncCalls] = Operations()
 LATEST = 1_000
@@ -30,9 +30,7 @@ class Scope(Request):
     """Whose memory is meant."""
 
     chat: Name = Field("", description="Id of the chat, group or channel.")
-    user: Name = Field(
-        "", description="Id of a person: their private chat; beside `chat`, the one who asks there."
-    )  # fmt: skip
+    user: Name = Field("", description="Id of a person: their private chat; beside `chat`, the one who asks there.")
 
 
 class Reading(Scope):
@@ -85,26 +83,31 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
     that you learned otherwise, give a whole sentence and `about`. What contradicts it is put in order by the memory itself.
     `everything` makes it a note that every chat may see.
     """
-    if not request.about:
-        turns = request.messages
-        if request.speaker and not turns:
-            stamp = {"time": request.time, "external_id": request.id or None}
-            turns = [{"speaker": request.speaker, "text": request.text, **stamp}]
-            done = await memory.add(messages=turns, user=request.user, chat=request.chat)
-        else:
-            done = await memory.add(
-                request.text, messages=turns, user=request.user, chat=request.chat, time=request.time, id=request.id,
-                everything=request.everything,
-            )  # fmt: skip
-        return Remembered(stored=list(done.ids), there_already=list(done.skipped))
-    if request.messages or request.speaker:
-        raise InvalidRequest("remember: about: it goes with `text` alone.", field="about")
-    where = {"scope": "global"} if request.everything else request.where
-    answer = await memory.call(
-        "ingest_text", text=request.text, source_type="person_fact", person_ids=[request.about], timestamp=request.time,
-        external_id=request.id or None, **where,
-    )  # fmt: skip
-    return Remembered(stored=answer["stored_ids"], there_already=answer["skipped_ids"])
+    if request.about:
+        if request.messages or request.speaker:
+            raise InvalidRequest("remember: about: it goes with `text` alone.", field="about")
+        where = {"scope": "global"} if request.everything else request.where
+        answer = await memory.call(
+            "ingest_text", text=request.text, source_type="person_fact", person_ids=[request.about],
+            timestamp=request.time, external_id=request.id or None, **where,
+        )  # fmt: skip
+        return Remembered(stored=answer["stored_ids"], there_already=answer["skipped_ids"])
+    if request.speaker:
+        if request.messages or request.everything:
+            raise InvalidRequest("remember: speaker: it goes with `text`, in a chat.", field="speaker")
+        turn = {
+            "speaker": request.speaker,
+            "text": request.text,
+            "time": request.time,
+            "external_id": request.id or None,
+        }
+        done = await memory.add(messages=[turn], user=request.user, chat=request.chat)
+    else:
+        done = await memory.add(
+            request.text, messages=request.messages, user=request.user, chat=request.chat, time=request.time,
+            id=request.id, everything=request.everything,
+        )  # fmt: skip
+    return Remembered(stored=list(done.ids), there_already=list(done.skipped))
 
 
 class Correct(Reading):
@@ -415,8 +418,8 @@ class Episodes(Reading):
     id: Name = Field("", description="Read this one whole, such as `e3`.")
     query: str = Field("", description="What they are about; without it the newest come first.")
     person: Name = Field("", description="Only those that this person takes part in.")
-    since: TimeInput = Field(None, description="Only what reaches into this time.")
-    until: TimeInput = None
+    since: TimeInput = Field(None, description="Only what went on then or later.")
+    until: TimeInput = Field(None, description="Only what began by then.")
     limit: Count = Field(10, ge=1, le=100)
 
 
