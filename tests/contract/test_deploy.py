@@ -202,6 +202,23 @@ def test_the_command_of_the_image_starts_for_a_user_who_owns_but_the_data(place:
     assert subprocess.run(probe, check=False, capture_output=True).returncode != 0
 
 
+def test_a_doctor_who_may_not_enter_says_so(place: Path) -> None:
+    folder = place / "data" / "data" / "a-memorix"
+    folder.mkdir(parents=True)
+    (folder / "memory.db").touch()
+    config = place / "data" / "a_memorix.toml"
+    config.write_text("[http]\nport = 0\n", "utf-8")
+    config.chmod(0o644)
+    folder.parent.chmod(0o755)
+    folder.chmod(0o700 if os.name != "nt" and os.geteuid() == 0 else 0)
+    with started(["doctor", "--json"], place, {}) as process:
+        told = {one["name"]: one for one in json.loads(process.communicate(timeout=60)[0])["findings"]}
+    folder.chmod(0o700)
+    assert process.returncode == 1
+    assert str(folder) in told["folder"]["detail"] and not told["folder"]["ok"]
+    assert "database" not in told and "memory" not in told
+
+
 def test_the_command_of_the_image_wants_a_token(place: Path) -> None:
     words = json.loads(told(RUN, "CMD")[0])
     with started(words, place, {}) as process:

@@ -131,8 +131,8 @@ def test_a_fresh_project_is_well_and_the_doctor_begins_no_memory(place: Path) ->
     before = sorted(place.rglob("*"))
     found = examined()
     assert wrong(found) == {}
-    assert found["memory"][0]["detail"] == "nothing is stored yet"
-    assert "is made when something is stored" in found["folder"][0]["detail"]
+    assert "nothing is stored yet" in found["memory"][0]["detail"]
+    assert "disk" in found and "folder" not in found
     assert sorted(place.rglob("*")) == before
 
 
@@ -153,6 +153,16 @@ def test_what_is_stored_is_looked_at_as_check_does(stored: Path) -> None:
         assert len(found[name]) == 1
     table = run("doctor", "--no-probe")
     assert table.exit_code == 0 and "All is well." in table.output and str(stored) in table.output
+
+
+def test_a_configuration_that_is_gone_is_missed_and_not_made_up(stored: Path, place: Path) -> None:
+    stored.unlink()
+    assert "holds a memory" in wrong(examined("-c", str(stored)))["config"]
+    elsewhere = scratch_config(place / "other", {"embedding.provider": "none", "storage.data_dir": "elsewhere"})
+    Memory(place / "other").close()
+    elsewhere.unlink()
+    assert "elsewhere" in wrong(examined("-c", str(elsewhere)))["config"]
+    assert not stored.exists() and not elsewhere.exists()
 
 
 def test_an_invalid_configuration_is_said_with_its_line(place: Path) -> None:
@@ -221,8 +231,9 @@ def test_backups_that_do_not_come(stored: Path, place: Path) -> None:
 
 
 def test_a_package_that_does_not_load(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rjieba", None)
-    assert "rjieba" in wrong(examined())["packages"]
+    for name in ("rjieba", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, name, None)
+        assert name in wrong(examined())["packages"]
 
 
 def test_a_model_whose_file_was_changed(stored: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,6 +248,19 @@ def test_a_model_whose_file_was_changed(stored: Path, place: Path, monkeypatch: 
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text(vocabulary.read_text("utf-8").swapcase(), "utf-8")
     assert "files-tiny" in wrong(examined())
+
+
+def test_it_leaves_no_trace_in_the_home_folder(stored: Path, place: Path) -> None:
+    home = place / "whose"
+    home.mkdir()
+    left_out = {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "CI"}
+    env = {name: value for name, value in os.environ.items() if name not in left_out}
+    code = "from amemorix.frontends.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "doctor", "-c", str(stored)], capture_output=True, text=True, check=False,
+        env={**env, "HOME": str(home)},
+    )  # fmt: skip
+    assert (done.returncode, list(home.iterdir())) == (0, []), done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
@@ -27,7 +28,9 @@ from ...extras import require
 from ...host.environment import data_folder
 from ...language.times import local_zone
 from ...location import project_folder
+from ...models.local.runtime import load_runtime
 from ...runtime.checks import FindingItem
+from ...runtime.environment_checks import disk_findings
 from ...store.access import TimeZones
 from ...store.file_swap import DATABASE_FILE
 from ...store.lock import holder
@@ -40,19 +43,8 @@ from .terminal import DEFAULT_CONFIG, ConfigPath, print_json
 if TYPE_CHECKING:
     from ...config import Config
 
-COMPILED = (
-    "numpy",
-    "faiss",
-    "onnxruntime",
-    "rapidfuzz",
-    "opencc",
-    "Stemmer",
-    "rjieba",
-    "ijson",
-    "pydantic",
-    "watchfiles",
-)
-"""Modules that are made for one kind of machine: installed is not yet that they load."""
+COMPILED = ("numpy", "faiss", "rapidfuzz", "opencc", "Stemmer", "rjieba", "ijson", "pydantic", "watchfiles")
+"""Modules that are made for one kind of machine, besides the inference runtime: installed is not yet that they load."""
 CLOCK_SECONDS = 60.0
 HEALTH_SECONDS = 5.0
 
@@ -64,7 +56,7 @@ def doctor(
 ) -> None:
     """Look at all that a memory needs to run, and say what to do; exit code 1 if something is wrong.
 
-    Nothing is written, and no memory is begun where there is none.
+    No memory is begun where there is none.
     """
     found = [asdict(one) for one in _findings(config, probe)]
     bad = sum(not one["ok"] for one in found)
@@ -80,47 +72,61 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
     where = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform(terse=True)}"
     yield FindingItem("program", True, f"amemorix {program()}, {where}, {sys.executable}")
     yield from _packages()
+    given = os.path.exists(path)  # of a folder that may not be entered, Path.exists raises
     try:
-        config = configuration.load(path) if path.exists() else configuration.Config()
+        if not given:
+            configuration.refuse_lost_folder(path, None, f"{path} is gone")
+        config = configuration.load(path) if given else configuration.Config()
         folder = data_folder(path.absolute(), config)
     except InvalidConfig as exc:
         yield FindingItem("config", False, str(exc), f"Mend {path}.")
         return
-    if path.exists():
+    nearest = next(one for one in (folder, *folder.parents) if os.path.exists(one))
+    may_enter, stored = os.access(nearest, os.R_OK | os.W_OK | os.X_OK), os.path.exists(folder / DATABASE_FILE)
+    if given:
         yield FindingItem("config", True, f"{path.absolute()} is valid")
     else:
         own = data_home() / path.name
         mend = f"`amemorix init` writes one; `-c {own if own.exists() else 'PATH'}` looks at another."
-        yield FindingItem("config", True, f"there is no {path}: the defaults", mend)
+        told = f"there is no {path}" + (f", though {folder} holds a memory" if stored else ": the defaults")
+        yield FindingItem("config", not stored, told, mend)
     yield from _models(config)
-    stored = folder / DATABASE_FILE
-    yield _clock(config, [PACKAGE, *([stored] if stored.exists() else [])])
-    yield _folder(folder)
-    if stored.exists():
-        yield _backup(folder, config)
+    yield _clock(config, [PACKAGE, *([folder / DATABASE_FILE] if stored else [])])
     daemon, owner = daemon_of(path), holder(folder)
-    if daemon:
-        yield _daemon(daemon)
-    else:
-        yield _port(path, config)
+    yield _daemon(daemon) if daemon else _port(path, config)
+    if not may_enter:
+        mend = "Give it leave, or run as its owner."
+        yield FindingItem("folder", False, f"this user may not read and write {nearest}", mend)
+        return
+    if nearest == folder:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        alone = os.name == "nt" or not mode & 0o077
+        told = f"{folder} is this user's alone" if alone else f"others may enter {folder} (mode {mode:o})"
+        yield FindingItem("folder", alone, told, "" if alone else f"`chmod 700 {folder}`")
     if owner and not daemon:
         mend = "Stop it to have what is stored checked, or let `amemorix serve` hold the folder for all."
         yield FindingItem("owner", True, f"process {owner} has {folder} open, and is no daemon", mend)
-    elif stored.exists() or daemon:
-        try:
-            asked = {"action": "refresh_self_check", "deep": False, "probe": probe}
-            for one in asyncio.run(examined(path, asked))["report"]["findings"]:
-                if one["name"] != "config" or not one["ok"]:
-                    yield FindingItem(**one)
-        except MemoryFault as exc:
-            yield FindingItem(
-                "memory", False, f"it cannot be asked: {exc}", "See what is said of the daemon and the folder."
-            )
+    if stored:
+        yield _backup(folder, config)
+    if daemon or (given and stored and not owner):
+        yield from _checked(path, probe)
     else:
-        from ...runtime.environment_checks import disk_findings
+        yield from disk_findings(nearest, [folder / DATABASE_FILE])
+    if not stored:
+        yield FindingItem("memory", True, f"nothing is stored yet in {folder}")
 
-        yield from (one for one in disk_findings(_nearest(folder), ()) if one.name == "disk")
-        yield FindingItem("memory", True, "nothing is stored yet")
+
+def _checked(path: Path, probe: bool) -> Iterator[FindingItem]:
+    """What `check` finds."""
+    try:
+        asked = {"action": "refresh_self_check", "deep": False, "probe": probe}
+        for one in asyncio.run(examined(path, asked))["report"]["findings"]:
+            if one["name"] != "config" or not one["ok"]:
+                yield FindingItem(**one)
+    except MemoryFault as exc:
+        yield FindingItem(
+            "memory", False, f"it cannot be asked: {exc}", "See what is said of the daemon and the models."
+        )
 
 
 def _packages() -> Iterator[FindingItem]:
@@ -131,11 +137,14 @@ def _packages() -> Iterator[FindingItem]:
             extra = re.search(r"extra == ['\"]([\w-]+)", one)
             wanted.setdefault(extra[1] if extra else "", []).append(re.split(r"[^\w.-]", one)[0])
     lacking = [name for name in wanted.get("", ()) if not _is_installed(name)]
-    for module in COMPILED:
+    for name, loading in {
+        "onnxruntime": load_runtime,
+        **{one: partial(import_module, one) for one in COMPILED},
+    }.items():
         try:
-            import_module(module)
+            loading()
         except ImportError as exc:
-            lacking.append(f"{module} ({exc})")
+            lacking.append(f"{name} ({exc})")
     told = f"{', '.join(lacking)} cannot be loaded" if lacking else f"{len(wanted.get('', ()))} are there and load"
     yield FindingItem("packages", not lacking, told, "`pip install --force-reinstall amemorix`" if lacking else "")
     extras = {name: all(map(_is_installed, packages)) for name, packages in wanted.items() if name}
@@ -184,25 +193,6 @@ def _clock(config: Config, files: list[Path]) -> FindingItem:
     unset = not config.general.timezone and not here.utcoffset()
     mend = "If its people live elsewhere, set general.timezone, such as Asia/Shanghai." if unset else ""
     return FindingItem("clock", True, told, mend)
-
-
-def _folder(folder: Path) -> FindingItem:
-    """Whether this user may use the data directory, and others may not."""
-    nearest = _nearest(folder)
-    if not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
-        return FindingItem(
-            "folder", False, f"this user may not write in {nearest}", "Give it leave, or run as its owner."
-        )
-    if nearest != folder:
-        return FindingItem("folder", True, f"{folder} is made when something is stored")
-    mode = stat.S_IMODE(folder.stat().st_mode)
-    if os.name != "nt" and mode & 0o077:
-        return FindingItem("folder", False, f"others may enter {folder} (mode {mode:o})", f"`chmod 700 {folder}`")
-    return FindingItem("folder", True, f"{folder} is this user's alone")
-
-
-def _nearest(folder: Path) -> Path:
-    return next(one for one in (folder, *folder.parents) if one.exists())
 
 
 def _backup(folder: Path, config: Config) -> FindingItem:
