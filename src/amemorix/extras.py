@@ -10,9 +10,8 @@ __all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
     "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
-    "local": ("onnxruntime", "tokenizers"),
     "mcp": ("mcp",),
-    "convert": ("onnx", "safetensors", "onnxruntime", "tokenizers"),
+    "minilm": ("safetensors", "tokenizers"),
 }
 """Extra -> the modules that come with it."""
 

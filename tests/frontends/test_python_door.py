@@ -130,6 +130,18 @@ def test_a_second_process_is_told_what_to_do(tmp_path: Path) -> None:
         assert "DirectoryInUse" in told.stderr and f"amemorix serve --config {memory.folder}" in told.stderr
 
 
+def test_a_program_that_ends_without_closing_ends_quietly_and_keeps_what_it_stored(tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        from amemorix import Memory
+        memory = Memory({str(tmp_path)!r}, settings={WORDS_ALONE!r})
+        memory.add("I live in Leeds", user="ann")
+    """)
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stderr == ""
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_is_told_what_to_do(tmp_path: Path) -> None:
     program = textwrap.dedent(f"""

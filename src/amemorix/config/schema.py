@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
@@ -19,7 +19,12 @@ _KINDS = {
 
 _HEAD = """\
 Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default.
-
+"""
+_SOME = """
+These are the first to look at: `amemorix config show` lists every setting,
+`amemorix config set NAME VALUE` writes one.
+"""
+_COSTS = """
 What a change of a setting costs:
   live     it applies to the next call
   rebuild  a new model or index is built beside the old one, which serves until the switch
@@ -124,18 +129,19 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def default_toml() -> str:
-    """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default."""
+def default_toml(only: Collection[str] = ()) -> str:
+    """The text of `config/a_memorix.toml`: every setting, or `only` some, with its meaning, what is allowed, its cost and its default."""
     from tomlkit import item
 
-    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
+    head = f"{_HEAD}{_SOME if only else ''}{_COSTS}"
+    lines = [f"# {line}".rstrip() for line in head.splitlines()] + ["#", PROMISE]
     tables = sections()
     groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
     for setting in settings():
-        if "[]" not in setting.path:
+        if "[]" not in setting.path and (not only or setting.path in only):
             groups[setting.path.rpartition(".")[0]].append(setting)
     for path, group in groups.items():
-        if path:
+        if path and (group or not only):
             lines += ["", "", *_comment(tables[path]), f"[{path}]"]
         for one in group:
             lines += ["", *_comment(one.description), *_comment(f"Allowed: {one.bounds}. Change: {one.reload}.")]

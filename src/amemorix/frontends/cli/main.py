@@ -15,6 +15,7 @@ from ...version import program
 from .terminal import FriendlyGroup
 
 COMMANDS = {
+    "init": ("amemorix.frontends.cli.init:init", "Write a commented configuration into a project, and say what to do next; nothing is overwritten."),
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
     "mcp": (
         "amemorix.frontends.cli.mcp:mcp_command",
@@ -43,6 +44,10 @@ COMMANDS = {
     "check": (
         "amemorix.frontends.cli.runtime:check",
         "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
+    ),
+    "doctor": (
+        "amemorix.frontends.cli.doctor:doctor",
+        "Look at all that a memory needs to run, and say what to do; exit code 1 if something is wrong.",
     ),
     "audit": ("amemorix.frontends.cli.runtime:audit", "Show who changed what, and when, the newest first."),
     "backup": ("amemorix.frontends.cli.backup:backup", "Back the memory up, while it is in use."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread
 import os
 import threading
 import weakref
@@ -193,7 +194,11 @@ class Client(Calls):
         super().__init__(AsyncClient(url, token, timeout=timeout))
 
 
-@atexit.register
 def _close_all() -> None:
     for one in list(_OPEN):
         one.close()
+
+
+# What registers last is called first: that of thread pools, without which nothing can be closed, is there by its import.
+assert concurrent.futures.thread
+getattr(threading, "_register_atexit", atexit.register)(_close_all)
