@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Literal, Required, TypedDict
 
 __all__ = [
+    "Moment",
     "AddFact",
     "Alias",
     "AliasEdit",
@@ -282,6 +284,9 @@ __all__ = [
     "WholeProfile",
 ]
 
+Moment = float | str | date | None
+"""Epoch seconds, a date, ISO 8601, or words such as `yesterday` and `上周三`."""
+
 
 class AddFact(TypedDict, total=False):
     """A fact to be vouched for; its subject is a person or an entity."""
@@ -293,7 +298,7 @@ class AddFact(TypedDict, total=False):
     value: Required[str]
     denied: bool
     chat_id: str
-    valid_from: float | str | None
+    valid_from: Moment
 
 
 class Alias(TypedDict, total=False):
@@ -601,7 +606,7 @@ class ContextMessage(TypedDict, total=False):
     person_id: str
     aliases: list[str]
     external_id: str
-    time: float | str | None
+    time: Moment
     tags: list[str]
     metadata: Mapping[str, Any]
     role: str
@@ -704,7 +709,7 @@ class CreateLpmmConvert(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
@@ -723,7 +728,7 @@ class CreateLpmmOpenie(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
@@ -740,15 +745,15 @@ class CreateMaiBotMigration(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
     respect_filter: bool
     requested_by: str
     source_db: Required[str]
-    time_from: float | str | None
-    time_to: float | str | None
+    time_from: Moment
+    time_to: Moment
     stream_ids: list[str]
     group_ids: list[str]
     user_ids: list[str]
@@ -774,7 +779,7 @@ class CreatePaste(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
@@ -797,7 +802,7 @@ class CreateRawScan(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
@@ -832,7 +837,7 @@ class CreateUpload(TypedDict, total=False):
     dedupe_policy: Literal['manifest', 'content_hash', 'none']
     force: bool
     chat_log: bool
-    chat_reference_time: float | str | None
+    chat_reference_time: Moment
     columns: Mapping[str, str]
     skip_bad: bool
     dry_run: bool
@@ -977,7 +982,7 @@ class EnqueueFeedback(TypedDict, total=False):
     query_tool_id: Required[str]
     session_id: Required[str]
     query: str
-    query_timestamp: float | str | None
+    query_timestamp: Moment
     structured_content: list[str]
 
 
@@ -1684,7 +1689,7 @@ class IngestMessages(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
-    expires_at: float | str | None
+    expires_at: Moment
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
@@ -1710,14 +1715,14 @@ class IngestSummary(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
-    expires_at: float | str | None
+    expires_at: Moment
     ttl_seconds: float | None
     external_id: Required[str]
     text: str
     participants: list[str]
     person_ids: list[str]
-    time_start: float | str | None
-    time_end: float | str | None
+    time_start: Moment
+    time_end: Moment
     tags: list[str]
     messages: Sequence[Message] | Sequence[Mapping[str, Any]]
 
@@ -1729,7 +1734,7 @@ class IngestText(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
-    expires_at: float | str | None
+    expires_at: Moment
     ttl_seconds: float | None
     source_type: str
     text: Required[str]
@@ -1738,9 +1743,9 @@ class IngestText(TypedDict, total=False):
     person_ids: list[str]
     participants: list[str]
     person_aliases: Mapping[str, list[str]]
-    timestamp: float | str | None
-    time_start: float | str | None
-    time_end: float | str | None
+    timestamp: Moment
+    time_start: Moment
+    time_end: Moment
     tags: list[str]
     knowledge_type: Literal['auto', 'factual', 'narrative', 'quote']
     entities: Sequence[EntityInput] | list[str]
@@ -1760,9 +1765,9 @@ class KernelSearchRequest(TypedDict, total=False):
     limit: int
     mode: Literal['search', 'time', 'hybrid', 'episode', 'aggregate']
     person_id: str
-    time_start: float | str | None
-    time_end: float | str | None
-    as_of: float | str | None
+    time_start: Moment
+    time_end: Moment
+    as_of: Moment
     respect_filter: bool
     min_score: float
     used: bool
@@ -1825,8 +1830,8 @@ class ListChanges(TypedDict, total=False):
     of_component: str
     of_action: str
     requested_by: str
-    since: float | str | None
-    until: float | str | None
+    since: Moment
+    until: Moment
     before: str
     limit: int
 
@@ -1873,8 +1878,8 @@ class ListEpisodes(TypedDict, total=False):
     respect_filter: bool
     query: str
     person_id: str
-    time_start: float | str | None
-    time_end: float | str | None
+    time_start: Moment
+    time_end: Moment
     source: str
     limit: int
     offset: int
@@ -1944,8 +1949,8 @@ class ListTexts(TypedDict, total=False):
     include_private: bool | None
     person_id: str
     source: str
-    time_start: float | str | None
-    time_end: float | str | None
+    time_start: Moment
+    time_end: Moment
     before: str | int | None
     limit: int
 
@@ -2046,7 +2051,7 @@ Slack and Matrix, messages of OpenAI, LangChain and MaiBot are understood too.""
     person_id: str
     aliases: list[str]
     external_id: str
-    time: float | str | None
+    time: Moment
     tags: list[str]
     metadata: Mapping[str, Any]
 
@@ -2444,8 +2449,8 @@ class QueryFacts(TypedDict, total=False):
     limit: int
     offset: int
     text: str
-    as_of: float | str | None
-    valid_at: float | str | None
+    as_of: Moment
+    valid_at: Moment
 
 
 class QuestionCount(TypedDict):
@@ -2967,7 +2972,7 @@ class Supersede(TypedDict, total=False):
     fact_id: Required[str | int]
     superseded_by: str | int | None
     value: str
-    valid_from: float | str | None
+    valid_from: Moment
 
 
 class Task(TypedDict):

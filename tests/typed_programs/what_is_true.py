@@ -1,5 +1,6 @@
 """A command by which users look at what is held true of them, and correct it."""
 
+from datetime import datetime, timedelta
 from typing import assert_type
 
 from amemorix import Memory
@@ -9,6 +10,8 @@ from amemorix.operation_types import Changed, CorrectionPlan, CorrectionPreview,
 def about(memory: Memory, user: str) -> list[FactItem]:
     facts = memory.call("memory_fact_admin", action="list", person_id=user, scope="all", status=["active"])
     assert_type(facts, Facts)
+    last_year = datetime.now() - timedelta(days=365)
+    memory.call("memory_fact_admin", action="query", person_id=user, text="home", as_of=last_year, scope="all")
     return facts["items"]
 
 

@@ -13,6 +13,8 @@ from .http.openapi import Shapes, shapes
 __all__ = ["call_overloads", "operation_types"]
 
 PREFIX = "#/$defs/"
+MOMENT = ["float", "str", "None"]
+"""What a time is in JSON; in Python it may be a date too."""
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _TYPES = '''\
 # Made from the table of operations; edit that, then run `scripts/generate`.
@@ -22,9 +24,17 @@ _TYPES = '''\
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Literal, Required, TypedDict
 
 __all__ = [
+    "Moment",
+'''
+_MOMENT = '''\
+]
+
+Moment = float | str | date | None
+"""Epoch seconds, a date, ISO 8601, or words such as `yesterday` and `上周三`."""
 '''
 _OVERLOADS = """\
 # Made from the table of operations; edit that, then run `scripts/generate`.
@@ -41,7 +51,7 @@ def operation_types() -> str:
     """A module of one TypedDict for each request, response and record."""
     found = _shapes()
     given = _reached(found, found.requests.values())
-    lines = [_TYPES, *(f'    "{name}",\n' for name in found.definitions), "]\n"]
+    lines = [_TYPES, *(f'    "{name}",\n' for name in found.definitions), _MOMENT]
     for name, schema in found.definitions.items():
         lines += _record(name, schema, given=name in given)
     return "".join(lines)
@@ -97,7 +107,8 @@ def _record(name: str, schema: dict[str, Any], *, given: bool) -> Iterator[str]:
 
 
 def _type(node: dict[str, Any], *, given: bool) -> str:
-    return " | ".join(dict.fromkeys(_kinds(node, given=given)))
+    kinds = list(dict.fromkeys(_kinds(node, given=given)))
+    return "Moment" if given and kinds == MOMENT else " | ".join(kinds)
 
 
 def _kinds(node: dict[str, Any], *, given: bool) -> Iterator[str]:
