@@ -12,6 +12,7 @@ from typing import Any
 from . import config
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
+from .frontends.type_stubs import call_overloads, operation_types
 from .host.operations import OPERATIONS
 
 __all__ = ["generated_files", "main", "stale_files", "write_generated"]
@@ -30,6 +31,8 @@ def generated_files() -> dict[str, str]:
         **schemas,
         "schemas/openapi.json": _json(openapi_document()),
         "schemas/reference.md": reference_page(),
+        "src/amemorix/frontends/python/typed_calls.pyi": call_overloads(),
+        "src/amemorix/operation_types.py": operation_types(),
     }
 
 

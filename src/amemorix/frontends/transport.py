@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from ..audit_context import Grant, entered_by
-from ..errors import Forbidden, MemoryFault, NotReady
+from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady
 from .daemon import Daemon
 from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaemonMemory", "LocalMemory", "Refused", "client_of"]
 
+JSON = {"Content-Type": "application/json"}
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
 
@@ -38,7 +41,11 @@ class DaemonMemory:
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
         try:
-            response = await self._client.post(f"{BASE_PATH}/{component_name}", json=args or {})
+            body = json.dumps(args or {}, allow_nan=False, default=_sent)
+        except ValueError as exc:
+            raise InvalidRequest(f"{component_name}: {exc}.") from exc
+        try:
+            response = await self._client.post(f"{BASE_PATH}/{component_name}", content=body, headers=JSON)
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
@@ -60,6 +67,15 @@ class DaemonMemory:
         if not answer.get("success"):
             raise Refused(str(answer.get("error", "The daemon refused.")))
         return {key: answer["files"][0][key] for key in ("staged", "name")}
+
+
+def _sent(value: Any) -> Any:
+    """What JSON has no words for, as the memory reads it. Raises InvalidRequest."""
+    if isinstance(value, datetime) and value.tzinfo:
+        return value.timestamp()
+    if isinstance(value, date):
+        return value.isoformat()
+    raise InvalidRequest(f"{value!r:.100} cannot be sent: it is neither JSON nor a date.")
 
 
 class LocalMemory:

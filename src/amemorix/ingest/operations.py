@@ -43,6 +43,8 @@ Aliases = Annotated[list[NamingName], Field(max_length=50)]
 class EntityInput(Request):
     """A named thing; a bare string is its name."""
 
+    model_config = ConfigDict(json_schema_extra={"type": ["object", "string"]})
+
     name: NamingName
     type: Name = ""
     aliases: list[NamingName] = Field(
@@ -156,6 +158,8 @@ class Message(Request):
     `role` and `content` (a text, or parts of one), `senderId`, `author: {id, name}`, events of OneBot, Discord, Telegram,
     Slack and Matrix, messages of OpenAI, LangChain and MaiBot are understood too.
     """
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
 
     text: str = Field(description="What was said.")
     speaker: Name = Field("", description="Display name of who said it.")

@@ -52,8 +52,9 @@ def people(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """List the people of whom something is known."""
-    ask = {"action": "list", "keyword": text, "limit": min(last, 200)}
-    found = _asked(config, lambda memory: memory.call("memory_profile_admin", **ask))
+    found = _asked(
+        config, lambda memory: memory.call("memory_profile_admin", action="list", keyword=text, limit=min(last, 200))
+    )
     table = columns("person", "name", "also", "what is known")
     for one in found["items"]:
         summary = " · ".join(one["summary"].splitlines()[1:])
@@ -77,7 +78,9 @@ def log(
 
 def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Show texts with where they are from."""
-    found = _asked(config, lambda memory: memory.call("memory_text_admin", action="get", ids=ids, scope="all"))
+    found = _asked(
+        config, lambda memory: memory.call("memory_text_admin", {"action": "get", "ids": ids, "scope": "all"})
+    )
     for one in found["items"]:
         say(one["text"])
         for key in (

@@ -10,12 +10,17 @@ import threading
 import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ...errors import NotReady
 from .calls import AsyncCalls, Messages, Moment
 from .memory import DAEMON, AsyncClient, AsyncMemory
 from .results import Added, Context, Facts, Forgotten, Hits, Memo, Profile, Texts
+
+if TYPE_CHECKING:
+    from .typed_calls import TypedCalls
+else:
+    TypedCalls = object
 
 __all__ = ["Client", "Memory"]
 
@@ -23,7 +28,7 @@ T = TypeVar("T")
 _OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
 
 
-class Calls:
+class Calls(TypedCalls):
     """Calls from any thread, with or without an event loop of its own; one background thread works for all of them."""
 
     def __init__(self, calls: AsyncCalls) -> None:
@@ -67,9 +72,14 @@ class Calls:
     def __repr__(self) -> str:
         return repr(self._calls).removeprefix("Async")
 
-    def call(self, component: str, **arguments: Any) -> dict[str, Any]:
-        """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`."""
-        return self._run(self._calls.call(component, **arguments))
+    if not TYPE_CHECKING:
+
+        def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+
+            Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
+            """
+            return self._run(self._calls.call(component, arguments, **named))
 
     def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,

@@ -6,10 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InvalidRequest, NotFound, fault_of
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
+
+if TYPE_CHECKING:
+    from .typed_calls import AsyncTypedCalls
+else:
+    AsyncTypedCalls = object
 
 __all__ = ["Answering", "AsyncCalls", "CallsOf", "Messages", "Moment", "facts_of", "memo_of", "scope_of", "selected"]
 
@@ -27,7 +32,7 @@ class Answering(Protocol):
     async def settle(self) -> None: ...
 
 
-class AsyncCalls(ABC):
+class AsyncCalls(ABC, AsyncTypedCalls):
     """A memory: what is said goes in, and comes back when it matters.
 
     `user` is whom the bot talks with, `chat` the group or channel; without `chat` a user has a private chat of their own.
@@ -42,15 +47,17 @@ class AsyncCalls(ABC):
     async def close(self) -> None:
         """Give back what it holds; what was acknowledged is stored."""
 
-    async def call(self, component: str, /, **arguments: Any) -> dict[str, Any]:
-        """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+    if not TYPE_CHECKING:
 
-        Raises the error that it answers.
-        """
-        answer = await (await self._ready()).invoke(component, arguments)
-        if not answer.get("success") and answer.get("error_code"):
-            raise fault_of(answer)
-        return answer
+        async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+
+            Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
+            """
+            answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
+            if not answer.get("success") and answer.get("error_code"):
+                raise fault_of(answer)
+            return answer
 
     # writing
 
@@ -73,10 +80,10 @@ class AsyncCalls(ABC):
             turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
             if messages and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
-            answer = await self.call("ingest_messages", messages=turns, **where)
+            answer = await self.call("ingest_messages", {"messages": turns, **where})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
-            answer = await self.call("ingest_text", text=text, timestamp=time, **given, **where)
+            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
     async def update(self, id: str, text: str) -> Added:
@@ -94,13 +101,11 @@ class AsyncCalls(ABC):
                 "time": old["time"],
             }
             where = {"chat_id": old["chat_id"], "source": old["source"], "messages": [turn]}
-            answer = await self.call("ingest_messages", **where)
+            answer = await self.call("ingest_messages", where)
         else:
             where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
-            answer = await self.call(
-                "ingest_text", **kept, **where, source=old["source"], source_type=old["source_type"],
-                person_ids=old["person_ids"], timestamp=old["time"],
-            )  # fmt: skip
+            note = {key: old[key] for key in ("source", "source_type", "person_ids")}
+            answer = await self.call("ingest_text", {**kept, **note, **where, "timestamp": old["time"]})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
     async def forget(
@@ -130,11 +135,11 @@ class AsyncCalls(ABC):
         about: str = "", since: Moment = None, until: Moment = None, min_confidence: float = 0.0, everything: bool = False,
     ) -> Hits:  # fmt: skip
         """Find what answers a question, or what matters to the last turns of a chat; `about` somebody alone."""
-        answer = await self.call(
-            "search_memory", query=query, messages=[dict(one) for one in messages], limit=limit, person_id=about,
-            mode="search" if since is None and until is None else "hybrid", time_start=since, time_end=until,
-            min_confidence=min_confidence, **scope_of(user, chat, everything=everything),
-        )  # fmt: skip
+        answer = await self.call("search_memory", {
+            "query": query, "messages": [dict(one) for one in messages], "limit": limit, "person_id": about,
+            "mode": "search" if since is None and until is None else "hybrid", "time_start": since, "time_end": until,
+            "min_confidence": min_confidence, **scope_of(user, chat, everything=everything),
+        })  # fmt: skip
         found = [memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
         return Hits(found, facts_of(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
 
@@ -143,14 +148,16 @@ class AsyncCalls(ABC):
     ) -> Context:
         """What the memory knows that matters to the last turns, as text for a prompt of at most `budget` tokens."""
         where = scope_of(user, chat, everything=everything)
-        answer = await self.call("get_context", messages=[dict(one) for one in messages], budget=budget, **where)
+        answer = await self.call(
+            "get_context", {"messages": [dict(one) for one in messages], "budget": budget, **where}
+        )
         ids = tuple(line["id"] for line in answer["lines"] if line["id"])
         return Context(answer["text"], answer["tokens"], ids, answer["truncated"])
 
     async def profile(self, user: str, *, chat: str = "") -> Profile:
         """What is known of a person: by a chat as far as it may see it, else of all that is stored."""
         where = {"chat_id": chat} if chat else {"scope": "all"}
-        answer = await self.call("get_person_profile", person_id=user, **where)
+        answer = await self.call("get_person_profile", {"person_id": user, **where})
         told = tuple(item["statement"] for item in answer["items"])
         return Profile(
             answer["person_id"], answer["person_name"], answer["summary"], told, answer["known"], answer["stale"]
@@ -159,9 +166,8 @@ class AsyncCalls(ABC):
     async def facts(self, user: str, *, chat: str = "", limit: int = 50) -> Facts:
         """What is held true of a person now."""
         where = {"chat_id": chat} if chat else {"scope": "all"}
-        answer = await self.call(
-            "memory_fact_admin", action="list", person_id=user, limit=limit, status=["active", "conflicted"], **where
-        )
+        which = {"person_id": user, "limit": limit, "status": ["active", "conflicted"], **where}
+        answer = await self.call("memory_fact_admin", {"action": "list", **which})
         return facts_of(answer["items"])
 
     async def get(self, id: str) -> Memo | None:
