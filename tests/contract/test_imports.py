@@ -155,7 +155,7 @@ def test_each_module_comes_with_its_extra_and_models_with_the_memory() -> None:
     for extra, modules in EXTRAS.items():
         wanted = names(PROJECT["optional-dependencies"][extra])
         assert names([packages[module][0] for module in modules]) == wanted
-        assert wanted & names(PROJECT["dependencies"]) == (set() if extra == "server" else wanted)
+        assert wanted & names(PROJECT["dependencies"]) == (wanted if extra in ("local", "convert") else set())
 
 
 def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:
@@ -171,6 +171,12 @@ def test_a_model_that_cannot_run_is_a_notice(tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert answer["embedding"]["state"] == "off"
     assert "pip install 'amemorix[local]'" in answer["notice"]
+
+
+@pytest.mark.parametrize("extra", ["langchain", "llama-index", "openai-agents", "pydantic-ai"])
+def test_an_adapter_names_the_extra_that_it_needs(extra: str) -> None:
+    done = process(f"{WITHOUT}import amemorix.integrations.{extra.replace('-', '_')}")
+    assert f"pip install 'amemorix[{extra}]'" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", [["serve"], ["models", "install"]], ids=" ".join)
