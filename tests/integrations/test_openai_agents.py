@@ -214,8 +214,16 @@ async def test_a_line_that_was_forgotten_takes_its_item_along_and_no_other(memor
     assert exact(await session.get_items()) == exact([ITEMS[0], ITEMS[1], ITEMS[12]])
     memory.forget(id=[text.id for text in memory.texts(user="oda") if text.text == "…"][:1])
     assert exact(await session.get_items()) == exact([ITEMS[0], ITEMS[12]])
-    memory.forget(user="oda")
-    assert await session.get_items() == []
+    await session.clear_session()
+    assert await session.get_items() == [] and not memory.texts(user="oda")
+
+
+async def test_a_user_who_is_forgotten_leaves_no_session(memory: Memory) -> None:
+    sessions = [AMemorixSession(name, memory, user="abe") for name in ("s", "t")]
+    for session in sessions:
+        await session.add_items(ITEMS)
+    memory.forget(user="abe")
+    assert [await session.get_items() for session in sessions] == [[], []]
 
 
 async def test_the_settings_of_a_session_say_how_many_items(memory: Memory) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from typing import Any
 
 from ..errors import NotFound
@@ -61,7 +62,7 @@ class ItemHistory:
 
     async def clear(self) -> None:
         """Delete every item."""
-        ids = [id_ for _, some in await self._newest(None) for id_ in some]
+        ids = [row["id"] async for row in self._rows(PAGE)]
         for at in range(0, len(ids), BATCH):
             await self._memory.calls.forget(id=ids[at : at + BATCH], purge=self._purge)
 
@@ -70,24 +71,34 @@ class ItemHistory:
         found: list[tuple[Any, list[str]]] = []
         ids: list[str] = []
         rest: list[tuple[int, str]] = []
-        before: str | None = None
-        limit = PAGE if most is None else min(PAGE, 2 * most + 8)
-        while before != "" and (most is None or len(found) < most):
-            page = await self._memory.calls.call(
-                "memory_text_admin", action="list", chat_id=self._memory.chat_id, source=self._source, limit=limit,
-                before=before,
-            )  # fmt: skip
-            for row in page["items"]:
-                if row["chat_id"] != self._memory.chat_id:  # a session of that name in a chat which shares its memory
-                    continue
+        if most == 0:
+            return found
+        async with aclosing(self._rows(PAGE if most is None else min(PAGE, 2 * most + 8))) as rows:
+            async for row in rows:
                 ids.append(row["id"])
                 if ITEM_REST in row["metadata"]:
                     rest.insert(0, tuple(row["metadata"][ITEM_REST]))
                 elif row["part"] == 0:  # of the rows of a long text the first
-                    raw, own = row["metadata"][ITEM], [piece for n, (place, piece) in enumerate(rest) if n == place]
-                    if isinstance(raw, str) or len(own) >= raw:  # else a piece of it was forgotten
-                        found.append((json.loads(raw if isinstance(raw, str) else "".join(own[:raw])), ids))
-                        ids = []
-                    rest = []
+                    whole: str | int = row["metadata"][ITEM]
+                    if isinstance(whole, int):  # of so many pieces; where one was forgotten, so is the item
+                        own = [piece for n, (place, piece) in enumerate(rest[:whole]) if n == place]
+                        whole = "".join(own) if len(own) == whole else ""
+                    if whole:
+                        found.append((json.loads(whole), ids))
+                    ids, rest = [], []
+                    if len(found) == most:
+                        break
+        return found
+
+    async def _rows(self, page_size: int) -> AsyncGenerator[dict[str, Any], None]:
+        """What is stored of the session, the last first."""
+        before: str | None = None
+        while before != "":
+            page = await self._memory.calls.call(
+                "memory_text_admin", action="list", chat_id=self._memory.chat_id, source=self._source, limit=page_size,
+                before=before,
+            )  # fmt: skip
+            for row in page["items"]:
+                if row["chat_id"] == self._memory.chat_id:  # and not a session of that name in a chat that is shared
+                    yield row
             before = page["next"]
-        return found if most is None else found[:most]
