@@ -12,6 +12,10 @@ EXTRAS = {
     "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
     "mcp": ("mcp",),
     "minilm": ("safetensors", "tokenizers"),
+    "langchain": ("langchain_core",),
+    "llama-index": ("llama_index",),
+    "openai-agents": ("agents",),
+    "pydantic-ai": ("pydantic_ai",),
 }
 """Extra -> the modules that come with it."""
 

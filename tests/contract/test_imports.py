@@ -171,6 +171,12 @@ def test_the_default_model_runs_on_the_base_install(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["embedding"]["model"] == "multilingual-e5-small", done.stderr
 
 
+@pytest.mark.parametrize("extra", ["langchain", "llama-index", "openai-agents", "pydantic-ai"])
+def test_an_adapter_names_the_extra_that_it_needs(extra: str) -> None:
+    done = process(f"{WITHOUT}import amemorix.integrations.{extra.replace('-', '_')}")
+    assert f"pip install 'amemorix[{extra}]'" in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("command", [["serve"], ["mcp"], ["models", "install", "all-MiniLM-L6-v2"]], ids=" ".join)
 def test_a_command_names_the_extra_that_it_needs(command: list[str], tmp_path: Path) -> None:
     config = scratch_config(tmp_path, {"embedding.provider": "none"})
