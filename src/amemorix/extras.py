@@ -11,6 +11,7 @@ __all__ = ["EXTRAS", "require"]
 EXTRAS = {
     "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
     "local": ("onnxruntime", "tokenizers"),
+    "langgraph": ("langgraph",),
     "convert": ("onnx", "safetensors", "onnxruntime", "tokenizers"),
 }
 """Extra -> the modules that come with it."""
