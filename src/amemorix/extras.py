@@ -16,6 +16,7 @@ EXTRAS = {
     "llama-index": ("llama_index",),
     "openai-agents": ("agents",),
     "pydantic-ai": ("pydantic_ai",),
+    "langgraph": ("langgraph",),
 }
 """Extra -> the modules that come with it."""
 

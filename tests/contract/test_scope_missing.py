@@ -34,6 +34,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "search_memory": {"query": "safe"},
     "memory_fact_admin_query": {"text": "safe"},
     "memory_graph_admin_search": {"query": "safe"},
+    "memory_text_admin_get": {"ids": "p1"},
 }
 
 

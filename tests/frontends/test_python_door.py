@@ -55,6 +55,10 @@ def test_ten_lines_store_find_and_forget(tmp_path: Path) -> None:
 
         memory.update(added.ids[0], "I live in York and have two cats")
         assert memory.search("where does ann live", user="ann")[0].text.startswith("I live in York")
+        moved = memory.search("where does ann live", user="ann")[0]
+        assert (moved.text[:14], moved.metadata) == ("I live in York", {"via": "qq"})
+        memory.update(moved.id, metadata={"via": "mail"})
+        assert memory.search("where does ann live", user="ann")[0].metadata == {"via": "mail"}
         gone = memory.forget(user="ann")
         assert not memory.search("where does ann live", user="ann")
         assert memory.restore(gone.operation) and memory.search("where does ann live", user="ann")

@@ -103,9 +103,12 @@ class Calls(TypedCalls):
             )
         )
 
-    def update(self, id: str, text: str) -> Added:
-        """Give a stored text (`p12`) other words; the old ones are kept as an earlier revision. Raises NotFound."""
-        return self._run(self._calls.update(id, text))
+    def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
+        """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.
+
+        The old words are kept as an earlier revision.
+        """
+        return self._run(self._calls.update(id, text, metadata=metadata))
 
     def forget(self, *, user: str = "", chat: str = "", id: str | Sequence[str] = (), purge: bool = False) -> Forgotten:
         """Delete a person with their private chat and all that is known of them, a chat, or texts by id.

@@ -86,13 +86,23 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
-    async def update(self, id: str, text: str) -> Added:
-        """Give a stored text (`p12`) other words; the old ones are kept as an earlier revision. Raises NotFound."""
+    async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
+        """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.
+
+        The old words are kept as an earlier revision.
+        """
+        if not text:
+            answer = await self.call("memory_text_admin", action="amend", ids=[id], metadata=metadata)
+            if answer["missing"]:
+                raise NotFound(f"id: there is no text {id}.", field="id")
+            return Added()
         row = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
         if not row:
             raise NotFound(f"id: there is no text {id}.", field="id")
         old = row[0]
-        kept = {"external_id": old["external_id"], "metadata": old["metadata"], "tags": old["tags"], "text": text}
+        described = old["metadata"] if metadata is None else dict(metadata)
+        kept = {"external_id": old["external_id"], "metadata": described, "tags": old["tags"], "text": text}
+        expires = {"expires_at": old["expires_at"]}
         if old["kind"] == "message":
             turn = {
                 **kept,
@@ -101,11 +111,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
                 "time": old["time"],
             }
             where = {"chat_id": old["chat_id"], "source": old["source"], "messages": [turn]}
-            answer = await self.call("ingest_messages", where)
+            answer = await self.call("ingest_messages", {**where, **expires})
         else:
             where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
             note = {key: old[key] for key in ("source", "source_type", "person_ids")}
-            answer = await self.call("ingest_text", {**kept, **note, **where, "timestamp": old["time"]})
+            answer = await self.call("ingest_text", {**kept, **note, **where, **expires, "timestamp": old["time"]})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
     async def forget(
