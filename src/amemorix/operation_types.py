@@ -14,6 +14,8 @@ __all__ = [
     "Alias",
     "AliasEdit",
     "Aliases",
+    "AmendTexts",
+    "Amended",
     "AppliedItem",
     "ApplyBest",
     "ApplyProfile",
@@ -263,6 +265,7 @@ __all__ = [
     "TaskId",
     "TaskList",
     "Tasks",
+    "TextHistory",
     "Texts",
     "TouchedItem",
     "TransitionItem",
@@ -282,6 +285,8 @@ __all__ = [
     "WhichBackup",
     "Who",
     "WholeProfile",
+    "Wording",
+    "Wordings",
 ]
 
 Moment = float | str | date | None
@@ -324,6 +329,23 @@ class Aliases(TypedDict):
     person_id: str
     person_name: str
     aliases: list[str]
+
+
+class AmendTexts(TypedDict, total=False):
+    """Which texts, and what is to be said of them."""
+    ids: Required[list[str] | Sequence[int]]
+    metadata: Mapping[str, Any] | None
+    expires_at: Moment
+    ttl_seconds: float | None
+
+
+class Amended(TypedDict):
+    """Of which texts it is said now."""
+    success: bool
+    warnings: list[str]
+    ids: list[str]
+    count: int
+    missing: list[str]
 
 
 class AppliedItem(TypedDict):
@@ -1573,7 +1595,10 @@ class GetTexts(TypedDict, total=False):
     group_id: str
     user_id: str
     include_private: bool | None
-    ids: Required[list[str] | Sequence[int]]
+    chat_pattern: str | None
+    ids: list[str] | Sequence[int]
+    external_ids: list[str]
+    source: str
 
 
 class GetTuningTask(TypedDict, total=False):
@@ -1760,6 +1785,7 @@ class KernelSearchRequest(TypedDict, total=False):
     group_id: str
     user_id: str
     include_private: bool | None
+    chat_pattern: str | None
     query: str
     messages: Sequence[ContextMessage] | Sequence[Mapping[str, Any]]
     limit: int
@@ -1843,6 +1869,7 @@ class ListChats(TypedDict, total=False):
     group_id: str
     user_id: str
     include_private: bool | None
+    chat_pattern: str | None
     text: str
     limit: int
     offset: int
@@ -1947,6 +1974,7 @@ class ListTexts(TypedDict, total=False):
     group_id: str
     user_id: str
     include_private: bool | None
+    chat_pattern: str | None
     person_id: str
     source: str
     time_start: Moment
@@ -3014,6 +3042,13 @@ class Tasks(TypedDict):
     total: int
 
 
+class TextHistory(TypedDict, total=False):
+    """Of which text to tell the wordings: by its id, or by the caller's id and the source."""
+    id: str | int | None
+    external_id: str
+    source: str
+
+
 class Texts(TypedDict):
     """Texts, the last stored first."""
     success: bool
@@ -3208,3 +3243,21 @@ class WholeProfile(TypedDict):
     auto_summary: str
     manual_override_text: str
     override_updated_by: str
+
+
+class Wording(TypedDict):
+    """A wording of a text, in epoch seconds from when until when it stood."""
+    ids: list[str]
+    text: str
+    recorded_at: float
+    superseded_at: float | None
+    deleted_at: float | None
+    metadata: dict[str, Any]
+
+
+class Wordings(TypedDict):
+    """What a text has said, the first wording first; where several chats have a text of that id, one after the other."""
+    success: bool
+    warnings: list[str]
+    items: list[Wording]
+    count: int

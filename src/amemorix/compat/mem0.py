@@ -90,9 +90,9 @@ class Memory:
             for one, turn in zip(told, turns, strict=True)
         ]
         if infer and turns:
-            self._memory.call("ingest_messages", messages=spoken, **where)
+            self._memory.call("ingest_messages", {"messages": spoken, **where})
         for one, turn in zip(told, turns, strict=True) if not infer else ():
-            self._memory.call("ingest_text", text=turn["content"], source_type="mem0", **one, **where)
+            self._memory.call("ingest_text", {"text": turn["content"], "source_type": "mem0", **one, **where})
         items = self._items([one["external_id"] for one in told])
         also = () if infer else ("actor_id", "role")
         return {
@@ -120,8 +120,8 @@ class Memory:
             self._memory.update(rows[0]["id"], text, metadata={ROOT: kept})
             rows = self._rows([memory_id])[memory_id]
         expiry = {} if expiration_date is _UNSET else {"expires_at": _expiry(kept["expiration_date"]) or "never"}
-        told = {"ids": [rows[0]["id"]], "metadata": {ROOT: kept}, **expiry}
-        self._memory.call("memory_text_admin", action="amend", **told)
+        told = {"action": "amend", "ids": [rows[0]["id"]], "metadata": {ROOT: kept}, **expiry}
+        self._memory.call("memory_text_admin", told)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
@@ -210,7 +210,9 @@ class Memory:
         old: str | None = None
         for row in found["items"]:
             kept = row["metadata"][ROOT]
-            steps = [(row["text"], "ADD" if old is None else "UPDATE", row["recorded_at"])]
+            steps: list[tuple[str | None, str, float]] = [
+                (row["text"], "ADD" if old is None else "UPDATE", row["recorded_at"])
+            ]
             if row["deleted_at"] is not None and row["superseded_at"] is None:
                 steps.append((None, "DELETE", row["deleted_at"]))
             for new, event, at in steps:
@@ -245,7 +247,7 @@ class Memory:
             found = self._memory.call(
                 "memory_text_admin",
                 action="get",
-                external_ids=part,
+                external_ids=list(part),
                 source=SOURCE,
                 scope="all",
                 chat_pattern=_pattern({}),

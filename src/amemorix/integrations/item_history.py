@@ -90,7 +90,7 @@ class ItemHistory:
                         break
         return found
 
-    async def _rows(self, page_size: int) -> AsyncGenerator[dict[str, Any], None]:
+    async def _rows(self, page_size: int) -> AsyncGenerator[Mapping[str, Any], None]:
         """What is stored of the session, the last first."""
         before: str | None = None
         while before != "":

@@ -18,7 +18,7 @@ from ..language.normalise import clean_text
 
 require("langgraph", "The store for LangGraph")
 
-from langgraph.store.base import (  # noqa: E402
+from langgraph.store.base import (
     BaseStore,
     GetOp,
     ListNamespacesOp,
@@ -116,7 +116,7 @@ class AMemorixStore(BaseStore):
         wanted = max(1, 2 * (op.offset + op.limit))  # an item may be of several texts
         wanted = MOST_HITS if op.filter else min(MOST_HITS, wanted)
         chats = f"{self._chat(INDEXED, op.namespace_prefix)}*"
-        found = self._memory.call("search_memory", query=op.query, limit=wanted, scope="all", chat_pattern=chats)
+        found = self._memory.call("search_memory", query=op.query or "", limit=wanted, scope="all", chat_pattern=chats)
         yield from ((hit, hit["confidence"]) for hit in found["hits"] if hit["source"] == self._source)
 
     def _listed(self, prefix: tuple[str, ...]) -> Iterator[tuple[Row, float | None]]:
@@ -195,7 +195,9 @@ class AMemorixStore(BaseStore):
         return chat_of("langgraph", [self._name, kind, *namespace])
 
     def _texts(self, action: str, **arguments: Any) -> dict[str, Any]:
-        return self._memory.call("memory_text_admin", action=action, source=self._source, scope="all", **arguments)
+        return self._memory.call(
+            "memory_text_admin", {"action": action, "source": self._source, "scope": "all", **arguments}
+        )
 
 
 def _external_id(namespace: Sequence[str], key: str) -> str:

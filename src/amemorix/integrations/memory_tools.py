@@ -67,7 +67,7 @@ class MemoryTools:
         Args:
             person: Their name or id.
         """
-        known = await self._memory.calls.call("get_person_profile", person_id=person, **self._memory.where)
+        known = await self._memory.calls.call("get_person_profile", {"person_id": person, **self._memory.where})
         return known["summary"] or f"Nothing is known of {person}."
 
     @_explained

@@ -33,7 +33,7 @@ class _Threaded(AsyncCalls):
         return self
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        return await asyncio.to_thread(self._memory.call, component_name, **(args or {}))
+        return await asyncio.to_thread(self._memory.call, component_name, args or {})
 
     async def settle(self) -> None:
         await asyncio.to_thread(self._memory.settle)
@@ -67,7 +67,9 @@ class ScopedMemory:
         """Store turns. Raises NotReady where the settings keep the memory from taking them."""
         # A user_id beside a chat would make the chat their private one; who speaks is said by each turn.
         where = {"chat_id": self.chat} if self.chat else {"user_id": self.user}
-        answer = await self.calls.call("ingest_messages", messages=[dict(one) for one in turns], source=source, **where)
+        answer = await self.calls.call(
+            "ingest_messages", {"messages": [dict(one) for one in turns], "source": source, **where}
+        )
         if answer["reason"]:
             raise NotReady(
                 f"The memory took nothing for {self.chat_id!r} ({answer['reason']}).", reason=answer["reason"]

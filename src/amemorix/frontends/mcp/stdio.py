@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ __all__ = ["serve"]
 class _Memory(AsyncMemory):
     _door = "mcp"
 
-    async def call(self, component: str, /, **arguments: Any) -> dict[str, Any]:
+    async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
         try:
-            return await super().call(component, **arguments)
+            return await super().call(component, {**(arguments or {}), **named})
         except NotReady:
             if isinstance(self._memory, DaemonMemory):  # it has ended: the next call looks who has the folder now
                 await self.close()

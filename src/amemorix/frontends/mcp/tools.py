@@ -88,8 +88,10 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
             raise InvalidRequest("remember: about: it goes with `text` alone.", field="about")
         where = {"scope": "global"} if request.everything else request.where
         answer = await memory.call(
-            "ingest_text", text=request.text, source_type="person_fact", person_ids=[request.about],
-            timestamp=request.time, external_id=request.id or None, **where,
+            "ingest_text", {
+                "text": request.text, "source_type": "person_fact", "person_ids": [request.about],
+                "timestamp": request.time, "external_id": request.id or None, **where,
+            },
         )  # fmt: skip
         return Remembered(stored=answer["stored_ids"], there_already=answer["skipped_ids"])
     if request.speaker:
@@ -152,12 +154,14 @@ async def correct(memory: AsyncCalls, request: Correct) -> Correction:
     if bool(request.text) == bool(request.plan):
         raise InvalidRequest("correct: text: give a text for a preview, or the plan of one.", field="text")
     if request.plan:
-        done = await memory.call("memory_correction_admin", action="execute", plan_id=request.plan, confirmed=True)
+        done = await memory.call(
+            "memory_correction_admin", {"action": "execute", "plan_id": request.plan, "confirmed": True}
+        )
         plan = done["plan"]
         return Correction(plan=plan["plan_id"], status="executed", wrong=plan["wrong"], right=plan["right"])
     where = {"allow_global": True} if request.everything else request.where
     found = await memory.call(
-        "memory_correction_admin", action="preview", text=request.text, person_id=request.person, **where
+        "memory_correction_admin", {"action": "preview", "text": request.text, "person_id": request.person, **where}
     )
     shown = [Replacement(id=one["id"], text=one["content"], becomes=one["becomes"]) for one in found["replacements"]]
     same = {key: found[key] for key in ("wrong", "right", "confidence", "note", "facts", "relations")}
@@ -203,7 +207,7 @@ async def forget(memory: AsyncCalls, request: Forget) -> Forgetting:
     """
     chosen = selected(user=request.user, chat=request.chat, id=request.ids)
     if not request.confirm:
-        plan = await memory.call("memory_delete_admin", action="preview", **chosen)
+        plan = await memory.call("memory_delete_admin", {"action": "preview", **chosen})
         items, stays = ([_going(one) for one in plan[key][:SHOWN]] for key in ("items", "stays"))
         return Forgetting(
             status="preview", texts=plan["counts"].get("paragraphs", 0), missing=plan["missing"], confirm=plan["plan_token"],
@@ -242,7 +246,7 @@ class Restored(BaseModel):
 async def restore(memory: AsyncCalls, request: Restore) -> Restored:
     """Take back a deletion or a correction, as long as it was not erased for good."""
     if request.operation.startswith("c"):
-        done = await memory.call("memory_correction_admin", action="rollback", plan_id=request.operation)
+        done = await memory.call("memory_correction_admin", {"action": "rollback", "plan_id": request.operation})
         return Restored(operation=request.operation, texts=len(done["plan"]["superseded_ids"]))
     return Restored(operation=request.operation, texts=await memory.restore(request.operation))
 
@@ -445,14 +449,16 @@ class FoundEpisodes(BaseModel):
 async def episodes(memory: AsyncCalls, request: Episodes) -> FoundEpisodes:
     """Find conversations by what they were about, each with a title and a summary; with `id`, read one whole."""
     if request.id:
-        one = await memory.call("memory_episode_admin", action="get", episode_id=request.id, **request.where)
+        one = await memory.call("memory_episode_admin", {"action": "get", "episode_id": request.id, **request.where})
         texts = [
             Memo(row["id"], row["content"], row["speaker"], _moment(row["time_start"])) for row in one["paragraphs"]
         ]
         return FoundEpisodes(episodes=[_episode(one["episode"], texts)] if one["episode"] else [])
     found = await memory.call(
-        "memory_episode_admin", action="list", query=request.query, person_id=request.person, time_start=request.since,
-        time_end=request.until, limit=request.limit, **request.where,
+        "memory_episode_admin", {
+            "action": "list", "query": request.query, "person_id": request.person, "time_start": request.since,
+            "time_end": request.until, "limit": request.limit, **request.where,
+        },
     )  # fmt: skip
     return FoundEpisodes(episodes=[_episode(one, []) for one in found["items"]])
 
@@ -548,7 +554,7 @@ async def chats(memory: AsyncCalls, request: Find) -> Chats:
 @TOOLS.operation("memory_status")
 async def memory_status(memory: AsyncCalls, request: NoArguments) -> AnyAnswer:  # noqa: ARG001
     """Tell how much is stored, whether search goes by meaning, and what a person should know, such as a missing model."""
-    return AnyAnswer(**await memory.call("memory_stats"))
+    return AnyAnswer.model_validate(await memory.call("memory_stats"))
 
 
 # every other operation
@@ -621,4 +627,4 @@ async def call_operation(memory: AsyncCalls, request: Call) -> AnyAnswer:
     One that deletes asks for no confirmation: ask the user first.
     """
     action = {"action": request.action} if request.action else {}
-    return AnyAnswer(**await memory.call(request.component, **{**request.arguments, **action}))
+    return AnyAnswer.model_validate(await memory.call(request.component, {**request.arguments, **action}))
