@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
+import concurrent.futures.thread as executor_threads
 import os
 import threading
 import weakref
@@ -196,7 +196,11 @@ class Client(Calls):
         super().__init__(AsyncClient(url, token, timeout=timeout))
 
 
-@atexit.register
 def _close_all() -> None:
     for one in list(_OPEN):
         one.close()
+
+
+# Closing needs threads of executors. Those end before `atexit` is called, by the same register: what came last goes first.
+assert executor_threads
+threading._register_atexit(_close_all)  # pyright: ignore
