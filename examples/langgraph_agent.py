@@ -59,7 +59,7 @@ def main(model_name: str, user_id: str) -> None:
     from langchain.chat_models import init_chat_model  # pyright: ignore[reportMissingImports]
 
     with Memory() as memory:
-        agent = agent_of(init_chat_model(model_name), AMemorixStore(memory))
+        agent = agent_of(init_chat_model(model_name), AMemorixStore(memory, likely_only=True))
         while said := input("> "):
             talk = agent.invoke({"messages": [("user", said)]}, context=Person(user_id))
             print(talk["messages"][-1].text)

@@ -211,3 +211,11 @@ def test_without_an_index_to_fetch_the_model_from_words_are_enough(
 
 def test_what_the_package_offers_is_seen() -> None:
     assert {"Memory", "AsyncMemory", "Client", "AsyncClient", "AMemorixHostService"} <= set(dir(amemorix))
+
+
+def test_a_program_that_does_not_close_ends_in_silence(tmp_path: Path) -> None:
+    program = "import sys\nfrom amemorix import Memory\nMemory(sys.argv[1], settings={'embedding.provider': 'none'}).add('x', user='a')"
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="a")] == ["x"]

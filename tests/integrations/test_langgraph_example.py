@@ -31,7 +31,7 @@ def test_an_agent_remembers_between_conversations(tmp_path: Path) -> None:
     example = runpy.run_path(str(EXAMPLE))
     model = Scripted(responses=[AIMessage("Good to know."), AIMessage("No peanuts."), AIMessage("I do not know.")])
     with Memory(tmp_path, settings={"embedding.provider": "none"}) as memory:
-        agent = example["agent_of"](model, AMemorixStore(memory))
+        agent = example["agent_of"](model, AMemorixStore(memory, likely_only=True))
 
         def talk(user_id: str, said: str) -> tuple[str, str]:
             told = agent.invoke({"messages": [("user", said)]}, context=example["Person"](user_id))

@@ -42,7 +42,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @pytest.fixture
 def store(memory: Memory, request: pytest.FixtureRequest) -> AMemorixStore:
-    return AMemorixStore(memory, name=request.node.name)
+    return AMemorixStore(memory, name=request.node.name, likely_only=True)
 
 
 def keys(items: Any) -> list[str]:
@@ -112,6 +112,16 @@ def test_what_is_not_indexed_is_kept_and_not_searched(store: AMemorixStore) -> N
     assert set(keys(store.search(("n",), query="kite"))) == {"none", "title"}
     assert sorted(keys(store.search(("n",)))) == ["empty", "none", "title", "whole"]
     assert store.list_namespaces() == [("n",)]
+
+
+def test_what_is_unlikely_follows_without_a_score(memory: Memory) -> None:
+    store = AMemorixStore(memory, name="all")
+    for key, text in (("1", "apple pie"), ("2", "a rainy day"), ("3", "a grey heron")):
+        store.put(("n",), key, {"text": text, "short": len(text) < 10}, index=["text"])
+    found = store.search(("n",), query="apple pie")
+    assert keys(found) == ["1", "3", "2"] and [item.score is None for item in found] == [False, True, True]
+    assert keys(store.search(("n",), query="apple pie", limit=1)) == ["1"]
+    assert keys(store.search(("n",), query="apple pie", filter={"short": False})) == ["3", "2"]
 
 
 def test_a_long_item_is_one_item(store: AMemorixStore) -> None:

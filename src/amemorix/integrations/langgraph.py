@@ -8,6 +8,7 @@ import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, cast
 
 from ..extras import require
@@ -46,21 +47,23 @@ class AMemorixStore(BaseStore):
     """Items of LangGraph, kept in a memory: `AMemorixStore(Memory("./memory"))`, or one of a `Client`.
 
     A namespace is a chat of its own, and what is put into it a text: the `fields` of the value (all of them by default),
-    or those of `index`. A search with a `query` returns what is likely to answer, with the confidence as its score, and
-    nothing else (with a `filter`, of the 200 likeliest those that meet it); one without lists what was put, the last
-    first. What has expired is not served. `name` keeps several stores in one memory apart. A value is at most
-    `ingest.max_metadata_bytes` as JSON. Each put of a batch is a transaction.
+    or those of `index`. A search with a `query` brings first what is likely to answer, with the confidence as its score
+    (with a `filter`, of the 200 likeliest those that meet it), and then without a score, unless the store is
+    `likely_only`, what a search without a query lists: the last put first. What has expired is not served. `name`
+    keeps several stores in one memory apart. A value is at most `ingest.max_metadata_bytes` as JSON. Each put of a batch
+    is a transaction.
     """
 
     supports_ttl = True
 
     def __init__(
         self, memory: Memory | Client, *, fields: Sequence[str] = ("$",), ttl: TTLConfig | None = None,
-        name: str = "store",
+        name: str = "store", likely_only: bool = False,
     ) -> None:  # fmt: skip
         self._memory = memory
         self._fields = list(fields)
         self._name = name
+        self._likely_only = likely_only
         self._source = chat_of("langgraph", [name])
         self.ttl_config = ttl
 
@@ -104,7 +107,9 @@ class AMemorixStore(BaseStore):
     def _found(self, op: SearchOp) -> list[tuple[Row, float | None]]:
         chosen: list[tuple[Row, float | None]] = []
         seen: set[str] = set()
-        for row, score in self._hits(op) if op.query else self._listed(op.namespace_prefix):
+        hits = self._hits(op) if op.query else ()
+        rest = () if op.query and self._likely_only else self._listed(op.namespace_prefix)
+        for row, score in chain(hits, rest):
             if len(chosen) == op.offset + op.limit:
                 break
             if row["external_id"] not in seen and _meets(_kept(row)["value"], op.filter or {}):
