@@ -64,13 +64,16 @@ async def test_an_episode_does_not_tell_what_was_reworded(tmp_path: Path) -> Non
             assert not [hit for hit in await search(host, "wallet pin", mode=mode) if "kangaroo" in hit["content"]]
 
 
-async def test_the_last_owner_of_a_chat_counts(tmp_path: Path) -> None:
+async def test_a_chat_of_two_users_is_nobodys_private_chat(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
-        for owner in ("u1", "u2", "u1"):
-            await host.invoke("ingest_messages", {"chat_id": "c", "user_id": owner, "messages": [{"text": "quokka"}]})
+        said = {"chat_id": "c", "messages": [{"text": "quokka"}]}
+        await host.invoke("ingest_messages", {**said, "user_id": "u1"})
+        assert len(await search(host, "quokka", user_id="u1")) == 1
 
-        assert len(await search(host, "quokka", user_id="u1")) == 3
-        assert await search(host, "quokka", user_id="u2") == []
+        for owner in ("u2", "u1"):
+            await host.invoke("ingest_messages", {**said, "user_id": owner})
+            assert [await search(host, "quokka", user_id=one) for one in ("u1", "u2")] == [[], []]
+        assert len(await search(host, "quokka", chat_id="c")) == 3
 
 
 async def test_a_corrected_speaker_is_a_revision(tmp_path: Path) -> None:

@@ -219,3 +219,14 @@ def test_a_program_that_does_not_close_ends_in_silence(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with opened(tmp_path) as memory:
         assert [text.text for text in memory.texts(user="a")] == ["x"]
+
+
+def test_what_is_said_in_a_group_is_in_nobodys_private_chat(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("The umbrella is in the hall cupboard.", user="ann", chat="club")
+        memory.add(messages=[{"role": "user", "content": "Thanks, I will take the umbrella."}], user="bo", chat="club")
+        memory.settle()
+        assert [hit.speaker for hit in memory.search("umbrella", chat="club")] != []
+        assert {one.speaker for one in memory.texts(chat="club")} == {"ann", "bo"}
+        for who in ("ann", "bo"):
+            assert not memory.search("umbrella", user=who)

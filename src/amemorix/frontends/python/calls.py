@@ -76,10 +76,12 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
         if messages or user:
-            where = scope_of(user, chat, everything=False)
-            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
             if messages and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
+            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
+            where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
+            if chat and user:  # a user_id beside it would make the chat their private one
+                turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
             answer = await self.call("ingest_messages", {"messages": turns, **where})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
@@ -241,6 +243,14 @@ def scope_of(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
             field="user",
         )
     return {key: value for key, value in (("chat_id", chat), ("user_id", user)) if value}
+
+
+def _of_user(turn: Mapping[str, Any]) -> bool:
+    """Whether a turn says of its speaker nothing, or the role `user` alone."""
+    from ...ingest.messages import SPELLINGS
+
+    named = {*SPELLINGS["person_id"], *SPELLINGS["speaker"]}
+    return turn.get("role", "user") == "user" and not named & turn.keys()
 
 
 def memo_of(row: Mapping[str, Any]) -> Memo:

@@ -39,13 +39,16 @@ class NameRepository:
     # written on the writer thread
 
     def chat(self, db: Connection, key: ChatKey, now: float) -> int:
-        """The chat's row, created if new. The last group said is its group; a chat of no group is its last user's."""
+        """The chat's row, created if new. The last group said is its group; a chat of no group is its user's, and one in
+        which a second user is named is a group by its own id: it is nobody's private chat."""
         known = self._chats.get(key.chat_id) or db.run("chat_by_id", chat_id=key.chat_id).fetchone()
         if known is None:
             values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
             known = db.run("chat_insert", **values).fetchone()[0], key.group_id, key.user_id
         row, group, user = known
-        owner = (key.group_id or group, user if key.group_id or group else key.user_id or user)
+        others = user and key.user_id not in ("", user)
+        of_group = key.group_id or group or (key.chat_id if others else "")
+        owner = (of_group, user if of_group else key.user_id or user)
         if owner != (group, user):
             db.run("chat_set_owner", id=row, group_id=owner[0], user_id=owner[1])
         _bounded(self._chats)[key.chat_id] = (row, *owner)
