@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread  # noqa: F401  # what it does at the end of the process is to come after what this does
 import os
 import threading
-import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,7 +24,8 @@ else:
 __all__ = ["Client", "Memory"]
 
 T = TypeVar("T")
-_OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
+_OPEN: set[Calls] = set()
+"""Those that are to be closed when the process ends, also where nobody holds them any more: their threads go on."""
 
 
 class Calls(TypedCalls):
@@ -203,7 +204,10 @@ class Client(Calls):
         super().__init__(AsyncClient(url, token, timeout=timeout))
 
 
-@atexit.register
 def _close_all() -> None:
     for one in list(_OPEN):
         one.close()
+
+
+# Closing needs the thread pools, which the interpreter ends before it comes to what `atexit` holds.
+getattr(threading, "_register_atexit", atexit.register)(_close_all)
