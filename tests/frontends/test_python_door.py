@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,17 @@ async def test_awaited_the_same(tmp_path: Path) -> None:
         assert repr(memory) == f"AsyncMemory({str(tmp_path)!r})"
 
 
+def test_a_program_that_does_not_close_its_memory_ends_quietly(tmp_path: Path) -> None:
+    program = (
+        "import gc; from amemorix import Memory; "
+        f"Memory({str(tmp_path)!r}, settings={WORDS_ALONE!r}).add('I live in Leeds', user='ann'); gc.collect()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
+
+
 def test_a_second_process_is_told_what_to_do(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         program = f"from amemorix import Memory; Memory({str(tmp_path)!r})"
@@ -169,8 +181,13 @@ def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path)
         with Client(running.url) as client:
             client.add("I live in Leeds", user="ann")
             assert client.search("where does ann live", user="ann")[0].text == "I live in Leeds"
+            client.add("I was in Rome", user="ann", time=datetime(2020, 5, 4, 12))
+            assert client.search("Rome", user="ann", until=date(2020, 6, 1))[0].text == "I was in Rome"
+            assert client.forget(id=client.texts(user="ann", limit=1)[0].id).texts == 1
             with pytest.raises(InvalidRequest, match="limit"):
                 client.search("x", user="ann", limit=0)
+            with pytest.raises(InvalidRequest, match="cannot be sent"):
+                client.add("x", user="ann", metadata={"raw": b"x"})
         with Memory(tmp_path) as memory:
             assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 

@@ -7,7 +7,6 @@ import atexit
 import concurrent.futures.thread
 import os
 import threading
-import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -25,7 +24,8 @@ else:
 __all__ = ["Client", "Memory"]
 
 T = TypeVar("T")
-_OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
+_OPEN: set[Calls] = set()
+"""Those that are to be closed when the process ends, also where nobody holds them any more: their threads go on."""
 
 
 class Calls(TypedCalls):
