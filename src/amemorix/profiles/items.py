@@ -129,8 +129,8 @@ def within(
         if item not in relevance and (counts.get(item.section, 0) >= each or (clear and item.weight < LEAST)):
             continue
         other = of_ref.get(item.beside)
-        if other is not None and other.weight < LEAST:
-            other = None
+        if other is not None and other.weight < LEAST and not other.mark:
+            other = None  # what doubts it tells a reader nothing
         group = [one for one in (other, item) if one is not None and one not in taken]
         headings = {one.section for one in group} - counts.keys()
         cost = sum(costs[one] for one in group)
@@ -146,7 +146,7 @@ def within(
 
 def side_by_side(items: Sequence[ProfileItem]) -> list[ProfileItem]:
     """The items, what another one contradicts or doubts right behind it."""
-    refs = {item.ref for item in items}
+    refs = {item.ref for item in items} - {""}
     behind: dict[str, list[ProfileItem]] = {}
     for item in items:
         if item.beside in refs:
