@@ -315,8 +315,8 @@ def _with_dates(text: str, at: float, zone: tzinfo) -> str:
         if date := found[1]:
             if not (follows or chinese):
                 lead = "on " if len(date) == len("2023-10-20") else "in "
-        elif follows:
-            continue  # how long something took
+        elif follows or text.startswith((" was ", " is ", " has "), found.end()):
+            continue  # how long something took, or how it was
         else:
             try:
                 first, last = day.fromisoformat(found[2]), day.fromisoformat(found[3])

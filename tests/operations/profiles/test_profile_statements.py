@@ -253,6 +253,10 @@ async def test_what_says_something_in_particular_comes_first(held: AMemorixHostS
         ("We opened our bakery about three years ago (2020)", "We opened our bakery about 2020"),
         ("I quit last month (2023-10 was hell)", "I quit last month (2023-10 was hell)"),
         ("I sail for the last week (2023-11-06 - 2023-11-12)", "I sail for the last week (2023-11-06 - 2023-11-12)"),
+        (
+            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
+            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
+        ),
         ("I fell last week (2023-02-30 - 2023-02-31)", "I fell last week (2023-02-30 - 2023-02-31)"),
         ("我上周五 (2023-11-10) 把房子卖了", "我2023-11-10 把房子卖了"),
         ("我上周 (2023-11-06 - 2023-11-12) 去拔了智齿", "我2023-11-09前后 去拔了智齿"),
