@@ -2117,6 +2117,7 @@ class NodeAnswer(TypedDict):
     metadata: dict[str, Any]
     relations: list[RelationItem]
     relation_count: int
+    known: list[RelationItem]
     paragraphs: list[ParagraphItem]
     paragraph_count: int
     evidence_graph: EvidenceGraph
