@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import concurrent.futures.thread  # noqa: F401  # what it does at the end of the process is to come after what this does
+import concurrent.futures.thread  # noqa: F401  # pyright: ignore[reportUnusedImport]  # to be ended after what is closed here
 import os
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
