@@ -21,14 +21,14 @@ def words_memory(folder: Path) -> Memory:
     return Memory(folder, settings=WORDS_ALONE)
 
 
-def run_example(module: ModuleType, folder: Path, **given: Any) -> None:
-    """Run the example in a module's docstring, in this folder; the names given stand for the models in its place of one."""
+def run_example(module: ModuleType, folder: Path, model: Any = None) -> None:
+    """Run the example in a module's docstring, in this folder; `model` stands for the one that it names."""
     scratch_config(folder / "memory", WORDS_ALONE)
     doc = inspect.getdoc(module) or ""
     source = textwrap.dedent("\n".join(line for line in doc.splitlines() if not line or line.startswith("    ")))
     for name in ('"openai:gpt-5"', '"gpt-5"'):
         source = source.replace(name, "model")
-    scope = dict(given)
+    scope: dict[str, Any] = {"model": model}
     exec(compile(source, module.__name__, "exec"), scope)
     if "main" in scope:
         asyncio.run(scope["main"]())

@@ -26,9 +26,10 @@ class ItemHistory:
     Deleting needs the role `admin` of a `Client`; what is deleted can be restored, unless `purge` erases it for good.
     """
 
-    def __init__(self, memory: ScopedMemory, session: str, *, purge: bool = False) -> None:
+    def __init__(self, memory: ScopedMemory, kind: str, session: str, *, purge: bool = False) -> None:
+        """`kind`: what items they are; sessions of two kinds may have one name."""
         self._memory = memory
-        self._source = f"session:{json.dumps(session, ensure_ascii=False)}"  # quoted: ends in blanks count
+        self._source = f"{kind}:{json.dumps(session, ensure_ascii=False)}"  # quoted, so that blanks at its end count
         self._purge = purge
 
     async def add(self, items: Iterable[tuple[str, str, Any]]) -> None:

@@ -75,7 +75,7 @@ class AMemorixChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         super().__init__()
         self._scoped = ScopedMemory(memory, user=user, chat=chat)
-        self._items = ItemHistory(self._scoped, session_id, purge=purge)
+        self._items = ItemHistory(self._scoped, "langchain", session_id, purge=purge)
 
     @property
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride]  # as theirs in files

@@ -24,7 +24,7 @@ from ..extras import require
 
 require("openai-agents", __name__)
 
-from agents import FunctionTool, SessionSettings, TResponseInputItem, function_tool
+from agents import SessionSettings, Tool, TResponseInputItem, function_tool
 from agents.memory import SessionABC
 
 from .item_history import ItemHistory
@@ -46,8 +46,9 @@ class AMemorixSession(SessionABC):
         session_settings: SessionSettings | None = None,
     ) -> None:  # fmt: skip
         self.session_id = session_id
-        self.session_settings = session_settings or SessionSettings()
-        self._items = ItemHistory(ScopedMemory(memory, user=user, chat=chat), session_id, purge=purge)
+        self.session_settings: SessionSettings | None = session_settings or SessionSettings()
+        scoped = ScopedMemory(memory, user=user, chat=chat)
+        self._items = ItemHistory(scoped, "openai-agents", session_id, purge=purge)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The last `limit` items, or as many as the settings say, the oldest first."""
@@ -67,7 +68,7 @@ class AMemorixSession(SessionABC):
         await self._items.clear()
 
 
-def memory_tools(memory: AnyMemory, *, user: str = "", chat: str = "", limit: int = 5) -> list[FunctionTool]:
+def memory_tools(memory: AnyMemory, *, user: str = "", chat: str = "", limit: int = 5) -> list[Tool]:
     """`remember`, `recall`, `who_is` and `forget` for an agent that talks with a user or in a chat."""
     tools = MemoryTools(memory, user=user, chat=chat, limit=limit)
     return [function_tool(one) for one in (tools.remember, tools.recall, tools.who_is, tools.forget)]
