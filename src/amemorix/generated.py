@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,12 @@ from . import config
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
 from .host.operations import OPERATIONS
+from .locale.catalogue import Key, catalogue, po_text
+from .locale.extraction import templates
 
-__all__ = ["generated_files", "main", "stale_files", "write_generated"]
+__all__ = ["generated_files", "main", "sentences", "stale_files", "untranslated", "write_generated"]
+
+CATALOGUE = "src/amemorix/locale/zh.po"
 
 
 @cache
@@ -30,7 +34,27 @@ def generated_files() -> dict[str, str]:
         **schemas,
         "schemas/openapi.json": _json(openapi_document()),
         "schemas/reference.md": reference_page(),
+        CATALOGUE: po_text("zh", sentences(), catalogue("zh").entries),
     }
+
+
+def sentences() -> dict[Key, list[str]]:
+    """(context, template) of all that a catalogue has to hold, with the files that say it."""
+    return templates(_help())
+
+
+def untranslated() -> list[str]:
+    """The templates that the catalogue has no translation of."""
+    return [text for (context, text) in sentences() if not catalogue("zh").entries.get((context, text))]
+
+
+def _help() -> Iterator[str]:
+    """What the help of a command for an operation tells of it."""
+    for op in OPERATIONS:
+        yield op.summary
+        for node in op.request.model_json_schema().get("properties", {}).values():
+            if told := node.get("description"):
+                yield told
 
 
 def stale_files(root: Path) -> list[str]:
@@ -68,6 +92,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     root = Path((sys.argv[1:] if argv is None else list(argv) or ["."])[0])
     for name in write_generated(root):
         print(name)
+    for text in untranslated():
+        print(f"{CATALOGUE} has no translation of {text!r}")
 
 
 if __name__ == "__main__":

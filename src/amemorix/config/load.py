@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import InvalidConfig
+from ..locale import language_of, spoken
 from ..location import DATA_DIR, folder_note, remembered_folder
-from .document import Lines, Problem, dotted, is_cut_off, read_tables, read_text
+from .document import Lines, Problem, dotted, missing_end, read_tables, read_text
 from .model import Config
 from .write import write_text
 
@@ -19,7 +21,8 @@ __all__ = ["load", "parse", "refuse_lost_folder", "refuse_part", "remember_data_
 
 
 def load(path: Path, *, create: bool = False) -> Config:
-    """The configuration in a file; with `create`, a missing file is first written with the commented defaults.
+    """The configuration in a file; with `create`, a missing file is first written with the commented defaults, in the
+    language that is spoken, or the process's locale.
 
     Raises InvalidConfig if the file is missing, cannot be read, is not a valid configuration, or no longer names the
     data folder of the memory that was opened with it.
@@ -29,7 +32,7 @@ def load(path: Path, *, create: bool = False) -> Config:
         from .schema import default_toml
 
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, default_toml(), backups=0)
+        write_text(path, default_toml(spoken() or language_of(os.environ)), backups=0)
     config = parse(read_text(path), str(path))
     refuse_lost_folder(path, config, f"{path} no longer names storage.data_dir")
     return config
@@ -95,7 +98,7 @@ def _part(text: str, tables: dict[str, Any]) -> Problem | None:
     told = ""
     if not _holds_setting(tables):
         told = "the text holds no setting: put them back, or delete the file to have it written with the defaults"
-    elif is_cut_off(text):
+    elif missing_end(text):
         told = (
             "the text was cut off: its head names the line it ends with, and that line is missing. "
             "Put back what is missing, or take that line out of the head as well"

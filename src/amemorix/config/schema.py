@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
+from unicodedata import east_asian_width
 
-from .document import LAST_LINE, PROMISE
+from ..locale import Language, told
+from .document import ENDINGS
 from .model import Config, ReloadLevel, Section
 
 __all__ = ["Setting", "allowed", "changes", "config_schema", "default_toml", "sections", "settings", "strongest"]
@@ -17,6 +19,8 @@ _KINDS = {
     "string": "a string",
 }  # fmt: skip
 
+_COLUMNS = 98
+"""Of a comment, without its sign."""
 _HEAD = """\
 Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default.
 
@@ -124,11 +128,13 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def default_toml() -> str:
-    """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default."""
+def default_toml(language: Language = "en") -> str:
+    """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default;
+    comments are in `language`."""
     from tomlkit import item
 
-    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
+    promise, last = ENDINGS[language]
+    lines = [f"# {line}".rstrip() for line in told(_HEAD, language).splitlines()] + ["#", promise]
     tables = sections()
     groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
     for setting in settings():
@@ -136,17 +142,25 @@ def default_toml() -> str:
             groups[setting.path.rpartition(".")[0]].append(setting)
     for path, group in groups.items():
         if path:
-            lines += ["", "", *_comment(tables[path]), f"[{path}]"]
+            lines += ["", "", *_comment(told(tables[path], language)), f"[{path}]"]
         for one in group:
-            lines += ["", *_comment(one.description), *_comment(f"Allowed: {one.bounds}. Change: {one.reload}.")]
+            costs = told(f"Allowed: {one.bounds}. Change: {one.reload}.", language)
+            lines += ["", *_comment(told(one.description, language)), *_comment(costs)]
             lines.append(f"{one.path.rpartition('.')[2]} = {item(one.default).as_string()}")
-    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
+    return "\n".join([*lines, "", "", last]) + "\n"
 
 
 def _comment(text: str) -> list[str]:
-    return textwrap.wrap(
-        text, 100, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
-    )
+    """Lines of at most 100 columns, as wide as a terminal shows them; Chinese may be broken anywhere but before a stop."""
+    lines, width = [""], 0
+    for word in re.findall(r"[\u4e00-\u9fff][，。；：、！？）”]*|[^\s\u4e00-\u9fff]+[，。；：、！？）”]*|\s+", text):
+        wide = sum(1 + (east_asian_width(char) in "WF") for char in word)
+        if width + wide > _COLUMNS and not word.isspace():
+            lines.append("")
+            width = 0
+        lines[-1] += word
+        width += wide
+    return [f"# {line.strip()}" for line in lines]
 
 
 def changes(old: Section, new: Section, prefix: str = "") -> dict[str, ReloadLevel]:

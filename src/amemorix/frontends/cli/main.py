@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ...locale import language_of, speaking
 from ...version import program
-from .terminal import FriendlyGroup
+from .terminal import DEFAULT_CONFIG, FriendlyGroup, language_in, localised_command, translate_typer
 
 COMMANDS = {
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
@@ -70,7 +73,7 @@ class LateGroup(FriendlyGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and _imported(str(command.name)), rest
+        return name, command and localised_command(_imported(str(command.name))), rest
 
 
 def _imported(name: str) -> Any:
@@ -144,4 +147,7 @@ for _name, (_, _sentence) in COMMANDS.items():
 
 
 def main() -> None:
-    app()
+    config = Path(os.environ.get("AMEMORIX_CONFIG") or DEFAULT_CONFIG)
+    with speaking(language_in(config) or language_of(os.environ)):
+        translate_typer()
+        app()

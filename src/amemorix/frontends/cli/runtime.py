@@ -12,6 +12,7 @@ import typer
 from rich.text import Text
 
 from ...errors import StorageFailure
+from ...locale import told, word
 from .memory_client import answered, ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
 
@@ -60,8 +61,8 @@ def check(
     report = answer["report"]
     table = columns("check", "ok", "found", "what to do")
     for one in report["findings"]:
-        ok = "yes" if one["ok"] else "no"
-        table.add_row(one["name"], ok, one["detail"], one["mend"], style="" if one["ok"] else "red")
+        ok = word("yes") if one["ok"] else word("no")
+        table.add_row(one["name"], ok, told(one["detail"]), told(one["mend"]), style="" if one["ok"] else "red")
     out().print(table)
     say(report["message"], "green" if report["ok"] else "red")
     if not repair and any(finding["repairable"] for finding in report["findings"]):

@@ -8,17 +8,20 @@ from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import entered_by
 from ...config import Config
 from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
+from ...locale import accepted, speaking
 from ...version import __version__, commit
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
@@ -50,10 +53,26 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route("/readyz", handlers.ready),
         Route("/metrics", handlers.metrics),
     ]
-    guard = Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused)
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={HTTPException: _no_route})
+    middleware = [
+        Middleware(Translated, host=host),
+        Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused),
+    ]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _no_route})
     app.router.redirect_slashes = False
     return app
+
+
+class Translated:
+    """Speaks the language that a request accepts; where it names none of ours, that of `general.language`."""
+
+    def __init__(self, app: ASGIApp, *, host: AMemorixHostService) -> None:
+        self._app = app
+        self._host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        chosen = accepted(Headers(scope=scope).get("accept-language", "")) if scope["type"] == "http" else None
+        with speaking(chosen or self._host.language):
+            await self._app(scope, receive, send)
 
 
 class _Handlers:
