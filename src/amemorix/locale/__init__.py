@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
-__all__ = ["Language", "accepted", "language_of", "localised", "speaking", "spoken", "told", "word"]
+__all__ = ["Language", "accepted", "joined", "language_of", "localised", "speaking", "spoken", "told", "word"]
 
 Language = Literal["en", "zh"]
 Answer = TypeVar("Answer", bound=Mapping[str, Any])
@@ -52,6 +52,11 @@ def word(text: str, language: Language | None = None) -> str:
     from .catalogue import catalogue
 
     return catalogue("zh").word(text)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Remarks after each other, in the language spoken."""
+    return ("；" if _spoken.get() == "zh" else "; ").join(parts)
 
 
 def localised(answer: Answer, language: Language | None = None) -> Answer | dict[str, Any]:

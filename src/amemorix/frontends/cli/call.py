@@ -12,7 +12,7 @@ import typer
 
 from ...errors import InvalidRequest
 from ...host.operations import OPERATIONS
-from ...locale import told
+from ...locale import joined, spoken, told
 from ...ops import Operation
 from ..reference import bounds, default
 from .memory import Arguments, print_answer, read_arguments
@@ -157,11 +157,13 @@ def _argument(op: Operation, name: str, node: dict[str, Any], document: dict[str
     limits += ["repeatable"] if lists else []
     limits += [words.removeprefix(", ") for words in map(bounds, found) if words]
     limits += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
-    parts = [told(node.get("description", "")), f"({'; '.join(map(told, limits))})"]
+    bounded, meaning = joined(map(told, limits)), told(node.get("description", ""))
+    if bounded:
+        meaning += f"（{bounded}）" if spoken() == "zh" else f" ({bounded})"
     return Argument(
         name, tuple(f"--{one.replace('_', '-')}" for one in names), kinds,
         is_flag=kinds == frozenset({"boolean"}) and not lists, is_list=bool(lists), metavar=_metavar(single),
-        help=" ".join(text for text in parts if text not in ("", "()")),
+        help=meaning.strip(),
     )  # fmt: skip
 
 

@@ -173,10 +173,10 @@ def forget(
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)
         if purge:
-            say(f"{gone.texts} texts were erased for good.")
+            say(f"{gone.texts} texts erased for good.")
         else:
             back = f"amemorix call memory_delete_admin restore --operation-id {gone.operation}"
-            say(f"{gone.texts} texts were deleted; `{back}` brings them back.")
+            say(f"{gone.texts} texts deleted; `{back}` brings them back.")
         for file in gone.left:
             remark(f"Something was left in {file}.", "red")
 

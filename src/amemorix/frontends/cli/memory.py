@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidRequest
-from ...locale import told, word
+from ...locale import joined, told, word
 from ..http.json_response import read_object
 from .memory_client import ask
 from .terminal import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
@@ -157,4 +157,4 @@ def reason(hit: dict[str, Any]) -> str:
         f"{word('has')}: {', '.join(longest[:MOST_TERMS])}" if longest else "",
         told(str(explain.get("order") or "")),
     ]
-    return "; ".join(part for part in parts if part) or told("beside lines that match")
+    return joined(part for part in parts if part) or told("beside lines that match")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,8 +137,29 @@ def localised_command(command: Any) -> Any:
 def translate_typer() -> None:
     """Put the words that Typer itself shows into the language of the terminal, for the life of the process."""
     if spoken() == "zh":
+        from rich.columns import Columns
+        from rich.table import Table
         from typer import rich_utils
 
+        class FoldingTable(Table):
+            """Breaks Chinese, which has no spaces, where a cell ends, and cuts nothing off."""
+
+            def add_row(self, *cells: Any, **options: Any) -> None:
+                super().add_row(*cells, **options)
+                for column in self.columns:
+                    column.overflow = "fold"
+
+        class FoldingColumns(Columns):
+            """The same for the remarks on an option."""
+
+            def __init__(self, renderables: Iterable[Any], **options: Any) -> None:
+                shown = list(renderables)
+                for one in shown:
+                    if isinstance(one, Text):
+                        one.overflow = "fold"
+                super().__init__(shown, **options)
+
+        rich_utils.Table, rich_utils.Columns = FoldingTable, FoldingColumns
         for name in dir(rich_utils):
             if name.endswith(("_STRING", "_TITLE", "_TEXT")) or name == "RICH_HELP":
                 setattr(rich_utils, name, told(getattr(rich_utils, name)))
