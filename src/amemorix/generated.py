@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import config
+from .config.schema import sections
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
 from .host.operations import OPERATIONS
@@ -40,7 +41,7 @@ def generated_files() -> dict[str, str]:
 
 def sentences() -> dict[Key, list[str]]:
     """(context, template) of all that a catalogue has to hold, with the files that say it."""
-    return templates(_help())
+    return templates(_meanings())
 
 
 def untranslated() -> list[str]:
@@ -48,8 +49,9 @@ def untranslated() -> list[str]:
     return [text for (context, text) in sentences() if not catalogue("zh").entries.get((context, text))]
 
 
-def _help() -> Iterator[str]:
-    """What the help of a command for an operation tells of it."""
+def _meanings() -> Iterator[str]:
+    """What a configuration tells of its tables, and the help of a command of an operation."""
+    yield from sections().values()
     for op in OPERATIONS:
         yield op.summary
         for node in op.request.model_json_schema().get("properties", {}).values():

@@ -48,7 +48,7 @@ def templates(further: Iterable[str] = ()) -> dict[tuple[str, str], list[str]]:
     """(context, template) in the order of the files, with the files that it is in.
 
     What is filled in stands as `{0}`, `{1}`; the field before an error's sentence is left out. `further` are sentences
-    that the table of operations knows.
+    that are no strings of the source, but data.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted(_PACKAGE.rglob("*.py")):
@@ -60,7 +60,7 @@ def templates(further: Iterable[str] = ()) -> dict[tuple[str, str], list[str]]:
                     if file not in files:
                         files.append(file)
     for text in further:
-        found.setdefault(("", text), ["host/operations.py"])
+        found.setdefault(("", text), ["generated.py"])
     for text in SENTENCES:
         found.setdefault(("", text), ["locale/foreign.py"])
     return found
@@ -84,6 +84,8 @@ def _strings(node: ast.AST) -> Iterator[tuple[str, str]]:
             pass
         case ast.AnnAssign(value=None) | ast.AnnAssign(target=ast.Name(id="ENDINGS")) | ast.keyword(arg="description"):
             pass
+        case ast.FunctionDef(name="allowed" | "_length"):  # parts of a sentence, which `foreign` has whole
+            pass
         case ast.JoinedStr():
             yield "", _template(node)
             for part in node.values:
@@ -100,9 +102,9 @@ def _strings(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _speaks(node: ast.AST) -> bool:
-    """Whether its docstring is shown: of an error, a table of settings, a command."""
+    """Whether its docstring is shown: of an error, a command."""
     if isinstance(node, ast.ClassDef):
-        return any(ast.unparse(base) in ("Section", "MemoryFault", "Exception", "Conflict") for base in node.bases)
+        return any(ast.unparse(base) in ("MemoryFault", "Exception", "Conflict") for base in node.bases)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return any(_COMMAND.match(ast.unparse(one)) for one in node.decorator_list)
     return False
