@@ -286,6 +286,8 @@ def test_the_settings_decide_over_the_terminal(tmp_path: Path) -> None:
     path.write_text('[general]\nlanguage = "zh"\n[embedding]\nprovider = "none"\n', "utf-8")
     english = CliRunner().invoke(app, ["search", "x", "--chat", "c", "-c", str(path)])
     assert english.stdout == "没有找到。\n"
+    refused = CliRunner().invoke(app, ["search", "x", "--since", "blah", "-c", str(path)])
+    assert "无法把 'blah' 理解为时间" in refused.stderr
     path.write_text(path.read_text("utf-8").replace('"zh"', '"en"'), "utf-8")
     assert "Nothing found." in in_chinese("search", "x", "--chat", "c", "-c", str(path))
 

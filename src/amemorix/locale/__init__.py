@@ -17,6 +17,7 @@ __all__ = ["Language", "accepted", "joined", "language_of", "localised", "speaki
 Language = Literal["en", "zh"]
 Answer = TypeVar("Answer", bound=Mapping[str, Any])
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+_TAGS: dict[str, Language] = {"en": "en", "zh": "zh"}
 _CHINESE_ON_WINDOWS = 0x04
 _spoken: ContextVar[Language | None] = ContextVar("amemorix_language", default=None)
 
@@ -98,7 +99,8 @@ def language_of(environ: Mapping[str, str]) -> Language:
 
 def accepted(header: str) -> Language | None:
     """The language that an `Accept-Language` header likes best of ours; None if it names neither."""
-    best, liked = 0.0, None
+    best = 0.0
+    liked: Language | None = None
     for one in header.split(","):
         name, _, weight = one.partition(";")
         tag = name.strip().lower().partition("-")[0]
@@ -106,6 +108,6 @@ def accepted(header: str) -> Language | None:
             quality = float(weight.strip().removeprefix("q=") or 1)
         except ValueError:
             continue
-        if tag in ("en", "zh") and quality > best:
-            best, liked = quality, tag
-    return liked  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+        if tag in _TAGS and quality > best:
+            best, liked = quality, _TAGS[tag]
+    return liked

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ...locale import language_of, speaking
+from ...location import configured_language
 from ...version import program
-from .terminal import DEFAULT_CONFIG, FriendlyGroup, language_in, localised_command, translate_typer
+from .terminal import DEFAULT_CONFIG, FriendlyGroup, localised_command, translate_typer
 
 COMMANDS = {
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
@@ -148,6 +149,6 @@ for _name, (_, _sentence) in COMMANDS.items():
 
 def main() -> None:
     config = Path(os.environ.get("AMEMORIX_CONFIG") or DEFAULT_CONFIG)
-    with speaking(language_in(config) or language_of(os.environ)):
+    with speaking(configured_language(config) or language_of(os.environ)):
         translate_typer()
         app()

@@ -14,7 +14,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ...errors import InvalidConfig, MemoryFault
-from ...locale import Language, speaking, spoken, told, word
+from ...locale import speaking, spoken, told, word
 from ...location import configured_language
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "counted", "out", "print_json", "progress_bars", "remark",
-    "language_in", "localised_command", "print_stored", "say", "shown_in", "translate_typer",
+    "localised_command", "print_stored", "say", "shown_in", "translate_typer",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,9 @@ DEFAULT_CONFIG = Path("config/a_memorix.toml")
 
 
 def _speak_as_configured(context: typer.Context, config: Path) -> Path:
-    context.with_resource(speaking(language_in(config)))
+    context.find_root().with_resource(
+        speaking(configured_language(config))
+    )  # errors are told when the command has ended
     return config
 
 
@@ -42,11 +44,6 @@ ConfigPath = Annotated[
     typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_speak_as_configured,
                  help="Configuration file; it is written if it is missing."),
 ]  # fmt: skip
-
-
-def language_in(config: Path) -> Language | None:
-    """The language that a configuration file chooses; None if it leaves it to the terminal."""
-    return configured_language(config) or None  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
 
 def out() -> Console:
@@ -159,7 +156,8 @@ def translate_typer() -> None:
                         one.overflow = "fold"
                 super().__init__(shown, **options)
 
-        rich_utils.Table, rich_utils.Columns = FoldingTable, FoldingColumns
+        for name, folding in (("Table", FoldingTable), ("Columns", FoldingColumns)):
+            setattr(rich_utils, name, folding)
         for name in dir(rich_utils):
             if name.endswith(("_STRING", "_TITLE", "_TEXT")) or name == "RICH_HELP":
                 setattr(rich_utils, name, told(getattr(rich_utils, name)))
