@@ -21,7 +21,14 @@ _CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef“”‘’]")
 _ENDS = "。！？：；…"
 _JOINTS = ((". ", "", "."), ("; ", "；", ""), (", ", "，", ""), (": ", "：", ""))
 """Where two sentences may be joined: how, how in Chinese, and what the first one ended with."""
-_DEEPEST = 5
+_MOST_JOINTS = 8
+"""Of one kind; a sentence with more of them lists something."""
+_MOST_PARTS = 64
+"""Of a sentence that are looked at."""
+_LONGEST = 2_000
+"""Letters of a line; longer ones are no sentences of ours."""
+_Known = dict[str, str | None]
+"""What has been found of the parts of a sentence."""
 _LINE = re.compile(r'(msgctxt|msgid|msgstr)?\s*"(.*)"')
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
@@ -39,7 +46,7 @@ class Catalogue:
 
     def translated(self, sentence: str) -> str:
         """The sentence in the language of the catalogue; itself if no template recognises it."""
-        found = self._found(sentence, 0)
+        found = self._found(sentence, {})
         if found is None:
             return sentence
         indent = len(sentence) - len(sentence.lstrip(" "))
@@ -52,41 +59,47 @@ class Catalogue:
         found.sort(key=lambda one: -len(HOLE.sub("", one[0])))
         return [(max(HOLE.split(text), key=len), text, new) for text, new in found]
 
-    def _found(self, text: str, depth: int) -> str | None:
+    def _found(self, text: str, known: _Known) -> str | None:
         text = text.strip()
-        if not text or depth > _DEEPEST:
-            return None
+        if text not in known and len(known) < _MOST_PARTS:
+            known[text] = None  # while it is looked at
+            known[text] = self._read(text, known)
+        return known.get(text)
+
+    def _read(self, text: str, known: _Known) -> str | None:
         if (exact := self._whole.get(text)) is not None and not HOLE.search(text):
             return exact
-        return self._behind_prefix(text, depth) or self._matched(text, depth) or self._in_parts(text, depth)
+        if len(text) > _LONGEST and "\n" not in text:
+            return None
+        return self._behind_prefix(text, known) or self._matched(text, known) or self._in_parts(text, known)
 
-    def _behind_prefix(self, text: str, depth: int) -> str | None:
+    def _behind_prefix(self, text: str, known: _Known) -> str | None:
         """A sentence behind the place in a file, the field or the state that it is about; each of several lines."""
         if "\n" in text:
-            lines = [(line, self._found(line, depth + 1)) for line in text.split("\n")]
+            lines = [(line, self._found(line, {})) for line in text.split("\n")]
             indented = (f"{line[: len(line) - len(line.lstrip())]}{new or line.strip()}" for line, new in lines)
             return "\n".join(indented) if any(new for _, new in lines) else None
         if place := _PLACE.fullmatch(text):
             file, line, column, problem = place.groups()
-            if rest := self._found(problem, depth + 1):
+            if rest := self._found(problem, known):
                 return f"{f'{file} ' if file else ''}第 {line} 行{f'第 {column} 列' if column else ''}：{rest}"
-        if (field := _FIELD.match(text)) and (rest := self._found(text[field.end() :], depth + 1)):
+        if (field := _FIELD.match(text)) and (rest := self._found(text[field.end() :], known)):
             return f"{field[1]}：{rest}"
         state, *further = text.split("; ")
-        if further and " " not in state and all(found := [self._found(one, depth + 1) for one in further]):
+        if further and " " not in state and all(found := [self._found(one, known) for one in further]):
             return "；".join([state, *map(str, found)])
         return None
 
-    def _matched(self, text: str, depth: int) -> str | None:
+    def _matched(self, text: str, known: _Known) -> str | None:
         for piece, template, new in self._templates:
-            if piece in text and (match := _pattern(template).fullmatch(text)):
-                return self._filled(template, new, match.groups(), depth)
+            if piece in text and _in_order(template, text) and (match := _pattern(template).fullmatch(text)):
+                return self._filled(template, new, match.groups(), known)
         return None
 
-    def _filled(self, template: str, new: str, values: Iterable[str], depth: int) -> str:
+    def _filled(self, template: str, new: str, values: Iterable[str], known: _Known) -> str:
         """A translation with the values of a template, of which those that are sentences are translated too."""
         given = list(values)
-        shown = [(" " in value and self._found(value, depth + 1)) or value for value in given]
+        shown = [(" " in value and self._found(value, known)) or value for value in given]
         stop = ""
         if HOLE.fullmatch(template[template.rfind("{") :]) and shown[-1] == given[-1] and given[-1].endswith("."):
             shown[-1], stop = given[-1][:-1], "。"  # it ends the sentence, and not the value
@@ -98,19 +111,19 @@ class Catalogue:
             result = (result.removesuffix(" ") if _CHINESE.match(value) else result) + value
         return result if result.endswith(tuple(_ENDS)) else result + stop
 
-    def _in_parts(self, text: str, depth: int) -> str | None:
+    def _in_parts(self, text: str, known: _Known) -> str | None:
         """What is put together of sentences: with a stop more or less, of a thing, or several after each other."""
-        if text.endswith(".") and (rest := self._whole.get(text[:-1]) or self._matched(text[:-1], depth)):
+        if text.endswith(".") and (rest := self._whole.get(text[:-1]) or self._matched(text[:-1], known)):
             return rest if rest[-1] in _ENDS else f"{rest}。"
         if (rest := self._whole.get(f"{text}.")) is not None:
             return rest.removesuffix("。")
-        if (thing := _THING.match(text)) and (rest := self._found(text[thing.end() :], depth + 1)):
+        if (thing := _THING.match(text)) and (rest := self._found(text[thing.end() :], known)):
             return f"{thing[1]} {rest}"
         for joint, chinese, end in _JOINTS:
-            for place in _places(joint, text):
-                if rest := self._found(text[place + len(joint) :], depth + 1):
+            for place in _places(joint, text) if text.count(joint) <= _MOST_JOINTS else ():
+                if rest := self._found(text[place + len(joint) :], known):
                     first = text[:place] + end
-                    return f"{self._found(first, depth + 1) or first}{chinese}{rest}"
+                    return f"{self._found(first, known) or first}{chinese}{rest}"
         return None
 
 
@@ -131,6 +144,17 @@ def _pattern(template: str) -> re.Pattern[str]:
     for hole, literal in zip(HOLE.findall(template), HOLE.split(template)[1:], strict=True):
         pattern += ("([-+.,e\\d]+)" if _NUMBER.fullmatch(hole) else "(.*?)") + re.escape(literal)
     return re.compile(pattern, re.DOTALL)
+
+
+def _in_order(template: str, text: str) -> bool:
+    """Whether the literal pieces of a template stand in a text one after the other: quicker told than by a pattern."""
+    place = 0
+    for piece in HOLE.split(template):
+        place = text.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
 
 
 def _places(joint: str, text: str) -> Iterator[int]:
