@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
@@ -22,14 +22,17 @@ _CHINESE_ON_WINDOWS = 0x04
 _spoken: ContextVar[Language | None] = ContextVar("amemorix_language", default=None)
 
 
-@contextmanager
-def speaking(language: Language | None) -> Generator[None, None, None]:
+class speaking(AbstractContextManager[None]):
     """Speak a language within the block, and in the tasks and threads that it begins; None leaves it as it is."""
-    before = _spoken.set(language or _spoken.get())
-    try:
-        yield
-    finally:
-        _spoken.reset(before)
+
+    def __init__(self, language: Language | None) -> None:
+        self._language = language
+
+    def __enter__(self) -> None:
+        self._before = _spoken.set(self._language or _spoken.get())
+
+    def __exit__(self, *exc: object) -> None:
+        _spoken.reset(self._before)
 
 
 def spoken() -> Language | None:
