@@ -28,7 +28,7 @@ from entrance import one_token
 
 HAN = re.compile("[\u4e00-\u9fff]")
 AS_IT_IS = re.compile(r"`[^`]*`|\{\w*\}|“[^”]*”|\"[^\"]*\"|'[^']*'|2025年3月1日|text=内容,speaker=昵称,time=时间")
-WORDS_ALONE = {"embedding.provider": "none"}
+WORDS_ALONE: dict[str, Any] = {"embedding.provider": "none"}
 BROWSER = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
 
 
@@ -215,7 +215,7 @@ def test_the_first_text_is_in_the_language_of_the_locale(tmp_path: Path, monkeyp
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, settings=WORDS_ALONE) as host:
+    async with memory_host(tmp_path, **WORDS_ALONE) as host:
         yield host
 
 

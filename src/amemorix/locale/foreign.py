@@ -56,7 +56,7 @@ _PYTHON = (
 """The operating system, `json`, `tomllib` and `jsonschema`."""
 
 _COMPOSED = (
-    "{0}, lines {1}-{2}: {3}", "{0} (and {1} more)", "{0} is required.", "Known: {0}.", "{0} (put it in quotes)", "{0} (write it without quotes)",
+    "{0}, lines {1}-{2}: {3}", "{0} (and {1} more)", "{n0} to learn from, {n1} to choose by, {n2} to test with", "{0} is required.", "Known: {0}.", "{0} (put it in quotes)", "{0} (write it without quotes)",
     "{0} must not be empty.", '"{0}" or "{1}"', "an array of tables", "an array of strings", "an array of strings ({n0} to {n1} characters each)",
     "an integer from {n0} to {n1}", "an integer at least {n0}", "an integer at most {n0}", "an integer above {n0}", "a number from {n0} to {n1}", "a number at least {n0}",
     "a number above {n0} and at most {n1}", "a number above {n0} and below {n1}", "a string of at least {0} character",
