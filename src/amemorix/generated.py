@@ -39,6 +39,7 @@ def generated_files() -> dict[str, str]:
     }
 
 
+@cache
 def sentences() -> dict[Key, list[str]]:
     """(context, template) of all that a catalogue has to hold, with the files that say it."""
     return templates(_meanings())

@@ -242,9 +242,11 @@ async def test_http_speaks_what_a_request_accepts(host: AMemorixHostService) -> 
 
 
 async def test_a_host_speaks_english_unless_its_settings_say_otherwise(host: AMemorixHostService) -> None:
-    assert (await host.invoke("serach"))["error"] == "There is no component 'serach'. Did you mean 'search_memory'?"
+    assert (await host.invoke("search_memry"))[
+        "error"
+    ] == "There is no component 'search_memry'. Did you mean 'search_memory'?"
     await host.update_config({"general.language": "zh"})
-    assert (await host.invoke("serach"))["error"] == "没有组件 'serach'。是不是想写 'search_memory'？"
+    assert (await host.invoke("search_memry"))["error"] == "没有组件 'search_memry'。是不是想写 'search_memory'？"
 
 
 def test_a_memory_begins_and_speaks_in_the_language_of_its_settings(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ class speaking(AbstractContextManager[None]):
     """Speak a language within the block, and in the tasks and threads that it begins; None leaves it as it is."""
 
     def __init__(self, language: Language | None) -> None:
-        self._language = language
+        self._language: Language | None = language
 
     def __enter__(self) -> None:
         self._before = _spoken.set(self._language or _spoken.get())

@@ -68,10 +68,10 @@ def templates(further: Iterable[str] = ()) -> dict[tuple[str, str], list[str]]:
 
 def _strings(node: ast.AST) -> Iterator[tuple[str, str]]:
     match node:
-        case ast.Call() if _WORD_CALLS.fullmatch(ast.unparse(node.func)):
+        case ast.Call() if _WORD_CALLS.fullmatch(_dotted(node.func)):
             given = (one for arg in node.args for one in ast.walk(arg) if isinstance(one, ast.Constant))
             yield from ((WORD, one.value) for one in given if one.value and isinstance(one.value, str))
-        case ast.Call() if _UNREAD_CALLS.fullmatch(ast.unparse(node.func)):
+        case ast.Call() if _UNREAD_CALLS.fullmatch(_dotted(node.func)):
             pass
         case ast.Assign(targets=[ast.Name(id="HEADINGS" | "LANES" | "_FATES" | "_WELL"), *_]):
             texts = (one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant))
@@ -104,10 +104,23 @@ def _strings(node: ast.AST) -> Iterator[tuple[str, str]]:
 def _speaks(node: ast.AST) -> bool:
     """Whether its docstring is shown: of an error, a command."""
     if isinstance(node, ast.ClassDef):
-        return any(ast.unparse(base) in ("MemoryFault", "Exception", "Conflict") for base in node.bases)
+        return any(_dotted(base) in ("MemoryFault", "Exception", "Conflict") for base in node.bases)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return any(_COMMAND.match(ast.unparse(one)) for one in node.decorator_list)
+        return any(_COMMAND.match(_dotted(one)) for one in node.decorator_list)
     return False
+
+
+def _dotted(node: ast.AST) -> str:
+    """The name by which something is called, as far as it is made of names."""
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return f"{_dotted(node.value)}.{node.attr}"
+        case ast.Call():
+            return _dotted(node.func)
+        case _:
+            return ""
 
 
 def _template(node: ast.JoinedStr) -> str:
