@@ -232,7 +232,8 @@ async def test_http_speaks_what_a_request_accepts(host: AMemorixHostService) -> 
         assert warned.json()["warnings"] == ["已忽略未知参数 'limitt'。是不是想写 'limit'？"]
         nowhere = await web.get("/nothing", headers=BROWSER | token)
         assert nowhere.json()["error"].startswith("/nothing 处没有内容")
-        english = await web.post(search, json={}, headers=token)
+        with speaking("zh"):  # as a daemon that was started in a Chinese terminal
+            english = await web.post(search, json={}, headers=token)
         assert english.json()["error"].startswith("search_memory: ") and "Content-Language" not in english.headers
 
         await host.update_config({"general.language": "zh"})

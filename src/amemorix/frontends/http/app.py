@@ -63,7 +63,8 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
 
 
 class Translated:
-    """Speaks the language that a request accepts; where it names none of ours, that of `general.language`."""
+    """Speaks the language that a request accepts; where it names none of ours, that of `general.language`, else English,
+    whatever the terminal speaks in which the daemon was started."""
 
     def __init__(self, app: ASGIApp, *, host: AMemorixHostService) -> None:
         self._app = app
@@ -71,7 +72,7 @@ class Translated:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         chosen = accepted(Headers(scope=scope).get("accept-language", "")) if scope["type"] == "http" else None
-        with speaking(chosen or self._host.language):
+        with speaking(chosen or self._host.language or "en"):
             await self._app(scope, receive, send)
 
 
