@@ -18,7 +18,7 @@ from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
 from amemorix.store.sqlite import Database
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder, memory_host, scratch_config
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
@@ -57,13 +57,22 @@ def begin(folder: Path) -> None:
 
 
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Open]:
-    """Opens memories with settings of their own; the first below the test's folder, others where `folder` says."""
+async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens memories with settings of their own; the first below the test's folder, others where `folder` says.
+
+    Through a door where a case is marked by `doors.through_each_door`.
+    """
+    door: str | None = getattr(request, "param", None)
     async with AsyncExitStack() as stack:
 
         async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
             if "storage" not in settings:
                 begin(folder or tmp_path)
+            if door:
+                from doors import opened_through
+
+                through: Any = await stack.enter_async_context(opened_through(door, folder or tmp_path, **settings))
+                return through
             return await stack.enter_async_context(memory_host(folder or tmp_path, **settings))
 
         yield open_
@@ -79,6 +88,14 @@ async def host(opened: Open) -> AMemorixHostService:
 async def dense_host(opened: Open) -> AMemorixHostService:
     """A memory with vectors of hashed words."""
     return await opened(embed=HashEmbedder())
+
+
+@pytest.fixture
+def memory_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory that goes by words alone, for an example that reads `MEMORY_FOLDER`."""
+    scratch_config(tmp_path, {"embedding.provider": "none"})
+    monkeypatch.setenv("MEMORY_FOLDER", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,13 @@ __all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
     "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
-    "local": ("onnxruntime", "tokenizers"),
-    "convert": ("onnx", "safetensors", "onnxruntime", "tokenizers"),
+    "mcp": ("mcp",),
+    "minilm": ("safetensors", "tokenizers"),
+    "langchain": ("langchain_core",),
+    "llama-index": ("llama_index",),
+    "openai-agents": ("agents",),
+    "pydantic-ai": ("pydantic_ai",),
+    "langgraph": ("langgraph",),
 }
 """Extra -> the modules that come with it."""
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .language.normalise import clean_text
 from .ops import ScopedRequest
 
-__all__ = ["AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "Name", "PathInput", "RequiredName", "TimeInput"]
+__all__ = [
+    "AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "PathInput", "RequiredName",
+    "TimeInput",
+]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
 LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200
@@ -88,3 +91,19 @@ class AskingRequest(ScopedRequest):
         None,
         description="Beside a chat and a `user_id`: also what this user said in private. As `profile.share_private` when not given.",
     )
+
+
+class ManyChatsRequest(AskingRequest):
+    """Who asks, or which of all chats are read."""
+
+    chat_pattern: RequiredName | None = Field(
+        None,
+        description="Without chat, group and user: of all chats only those whose ids are like this, `*` standing for any "
+        "characters (`qq:*`), and nothing that every chat may see.",
+    )
+
+    @model_validator(mode="after")
+    def _pattern_or_chat(self) -> ManyChatsRequest:
+        if self.chat_pattern and self.names_chat:
+            raise ValueError("chat_pattern: give it, or the chat, group and user that asks")
+        return self

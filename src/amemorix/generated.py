@@ -13,6 +13,7 @@ from . import config
 from .config.schema import sections
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
+from .frontends.type_stubs import call_overloads, operation_types
 from .host.operations import OPERATIONS
 from .locale.catalogue import Key, catalogue, po_text
 from .locale.extraction import templates
@@ -36,6 +37,8 @@ def generated_files() -> dict[str, str]:
         "schemas/openapi.json": _json(openapi_document()),
         "schemas/reference.md": reference_page(),
         CATALOGUE: po_text("zh", sentences(), catalogue("zh").entries),
+        "src/amemorix/frontends/python/typed_calls.pyi": call_overloads(),
+        "src/amemorix/operation_types.py": operation_types(),
     }
 
 

@@ -6,7 +6,7 @@ import contextlib
 from functools import cache
 from pathlib import Path
 
-__all__ = ["__version__", "commit", "program"]
+__all__ = ["PACKAGE", "__version__", "commit", "program"]
 
 __version__ = "0.1.1"
 PACKAGE = Path(__file__).parent

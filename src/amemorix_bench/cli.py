@@ -124,13 +124,17 @@ def knowledge(
     file: Annotated[
         Path | None, typer.Argument(help="A file in LoCoMo's format, for the profiles of its speakers.")
     ] = None,
+    observations: Annotated[
+        Path | None,
+        typer.Option(help="Observations of these speakers in LoCoMo's format, where the file itself has none."),
+    ] = None,
     json_file: JsonFile = None,
     settings: Settings = None,
 ) -> None:
     """Tell a memory lines, news and corrections as people write them, and look at what it holds then."""
     from amemorix_bench.knowledge import print_report, run
 
-    report = asyncio.run(run(file, _patch(settings)))
+    report = asyncio.run(run(file, _patch(settings), observations=observations))
     _write(json_file, report.to_json())
     print_report(report)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from statistics import mean
@@ -14,8 +15,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from amemorix.config import load
 from amemorix.host.service import AMemorixHostService
+from amemorix.models.local.embedder import LocalEmbedder
+from amemorix.models.local.install import installed
+from amemorix.models.registry import make_chat
+from amemorix.ports import ChatModel, Embedder
+from amemorix.testing import scratch_config
 
+from .judge import are_told, verdicts
+from .observations import MOST_WORDS, NEAR, Observation, Recalled, compared, read_observations
 from .recall.bench import AskingClock
 from .recall.dataset import Corpus
 from .recall.locomo import read_locomo
@@ -55,22 +64,30 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeReport:
-    """Every case, and of each size of profile the share of questions (by speaker) whose evidence it holds."""
+    """Every case; of each size of profile the share of questions (by speaker) whose evidence it holds; what annotators
+    wrote down of the speakers; and what a judge makes of the statements of their profiles."""
 
     cases: tuple[Case, ...]
     coverage: Mapping[int, float] = field(default_factory=dict[int, float])
+    recalled: tuple[Recalled, ...] = ()
+    verdicts: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def to_json(self) -> str:
         """The record of a run."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
 
-async def run(file: Path | None = None, config: Mapping[str, Any] | None = None) -> KnowledgeReport:
+async def run(
+    file: Path | None = None, config: Mapping[str, Any] | None = None, *, observations: Path | None = None,
+    judge: ChatModel | None = None,
+) -> KnowledgeReport:  # fmt: skip
     """Tell a fresh memory the shipped lines, pairs and corrections; with a file in LoCoMo's format, also look at profiles.
 
-    Raises InvalidRequest for a file in another format.
+    What annotators observed is read from `observations`, else from that file. The judge of it is the chat model of the
+    configuration where none is given. Raises InvalidRequest for a file in another format, and ChatUnavailable.
     """
     corpora = read_locomo(file).corpora if file else ()
+    observed = read_observations(observations or file) if file else {}
     told = json.loads(files("amemorix_bench").joinpath("data", "knowledge.json").read_text("utf-8"))
     clock = AskingClock()
     with working_folder() as folder, clock.standing_at(BEGUN + 60 * DAY):
@@ -80,7 +97,16 @@ async def run(file: Path | None = None, config: Mapping[str, Any] | None = None)
                 *await _pairs(host, told["pairs"]),
                 *await _corrections(host, told["corrections"]),
             ]
-    return KnowledgeReport(tuple(cases), await _coverage(corpora, config))
+        if judge is None:
+            settings = load(scratch_config(folder, config or {})).chat
+            judge, _ = make_chat(settings, environ=os.environ, given=None)
+        try:
+            found = await _profiles(corpora, observed, config, judge)
+        finally:
+            if judge is not None:
+                await judge.close()
+    coverage = {size: mean(hits) for size, hits in found.covered.items() if hits}
+    return KnowledgeReport(tuple(cases), coverage, tuple(found.recalled), dict(found.verdicts))
 
 
 def print_report(report: KnowledgeReport, console: Console | None = None) -> None:
@@ -103,6 +129,29 @@ def print_report(report: KnowledgeReport, console: Console | None = None) -> Non
         console.print(
             f"questions whose evidence is in the first {size} characters of the speaker's profile: {share:.3f}"
         )
+    if report.recalled:
+        table = Table(
+            "", "n", "line", f"words ≥ {MOST_WORDS}", f"similarity ≥ {NEAR}", "judge", title="observations held"
+        )
+        for kind in ("observation", "event"):
+            those = [one for one in report.recalled if one.kind == kind]
+            near = [None if one.meaning is None else one.meaning >= NEAR for one in those]
+            columns = (
+                [one.rests for one in those],
+                [one.words >= MOST_WORDS for one in those],
+                near,
+                [one.told for one in those],
+            )
+            table.add_row(kind, str(len(those)), *map(_known_share, columns))
+        console.print(table)
+    for verdict, count in report.verdicts.items():
+        console.print(f"statements of profiles that are {verdict}, by the judge: {count}")
+
+
+def _known_share(found: Sequence[bool | None]) -> str:
+    """The share of those of which it is known; a dash where it is known of none."""
+    known = [one for one in found if one is not None]
+    return f"{mean(known):.3f}" if known else "–"
 
 
 def _share(some: int, others: int) -> str:
@@ -194,42 +243,77 @@ def _worded(fact: Mapping[str, Any]) -> str:
 # profiles
 
 
-async def _coverage(corpora: Sequence[Corpus], config: Mapping[str, Any] | None) -> dict[int, float]:
-    """Size -> of the questions with evidence in a speaker's own lines, the share of which a line is in their profile."""
-    found: dict[int, list[bool]] = {size: [] for size in SIZES}
+@dataclass(slots=True)
+class _Profiles:
+    """What was found in the profiles of speakers."""
+
+    covered: dict[int, list[bool]] = field(default_factory=lambda: {size: [] for size in SIZES})
+    recalled: list[Recalled] = field(default_factory=list[Recalled])
+    verdicts: Counter[str] = field(default_factory=Counter[str])
+
+
+async def _profiles(
+    corpora: Sequence[Corpus], observed: Mapping[str, Sequence[Observation]], config: Mapping[str, Any] | None,
+    judge: ChatModel | None,
+) -> _Profiles:  # fmt: skip
+    """Store each conversation, and compare the profiles of its speakers with its questions and observations."""
+    found, folder = _Profiles(), installed()
+    embedder = LocalEmbedder(folder) if folder and observed else None
     for corpus in corpora:
-        speaker_of = {turn.id: turn.speaker for turn in corpus.turns}
-        with working_folder() as folder:
-            async with open_memory(folder, config) as host:
-                ids: dict[str, str] = {}
-                for session in corpus.sessions:
-                    messages = [
-                        {"external_id": turn.id, "speaker": turn.speaker, "text": turn.text, "time": session.time}
-                        for turn in session.turns
-                    ]
-                    told = {"chat_id": corpus.id, "source": f"{corpus.id}/{session.id}", "messages": messages}
-                    stored = await answered(host, "ingest_messages", told)
-                    ids |= {result["external_id"]: result["ids"][0] for result in stored["results"]}
-                await host.settle()
-                profiles = {name: await _told_within(host, corpus.id, name) for name in sorted({*speaker_of.values()})}
+        with working_folder() as place:
+            async with open_memory(place, config) as host:
+                turn_of = await _store(host, corpus)
+                held = [
+                    await _look(host, corpus.id, name, turn_of, observed.get(corpus.id, ()), embedder, judge, found)
+                    for name in sorted({turn.speaker for turn in corpus.turns})
+                ]
         for question in corpus.questions:
-            if question.category == "adversarial" or not question.evidence:
-                continue
-            for size in SIZES:
-                held = {line for sized in profiles.values() for line in sized[size]}
-                found[size].append(any(ids.get(turn) in held for turn in question.evidence))
-    return {size: mean(hits) for size, hits in found.items() if hits}
+            if question.category != "adversarial" and question.evidence:
+                for size in SIZES:
+                    found.covered[size].append(any(not sized[size].isdisjoint(question.evidence) for sized in held))
+    if embedder is not None:
+        embedder.close()
+    return found
 
 
-async def _told_within(host: AMemorixHostService, chat: str, name: str) -> dict[int, set[str]]:
-    """Size -> paragraphs that a profile rests on within its first so many characters."""
+async def _store(host: AMemorixHostService, corpus: Corpus) -> dict[str, str]:
+    """Paragraph -> the turn that it is."""
+    turn_of: dict[str, str] = {}
+    for session in corpus.sessions:
+        messages = [
+            {"external_id": turn.id, "speaker": turn.speaker, "text": turn.text, "time": session.time}
+            for turn in session.turns
+        ]
+        told = {"chat_id": corpus.id, "source": f"{corpus.id}/{session.id}", "messages": messages}
+        stored = await answered(host, "ingest_messages", told)
+        turn_of |= {result["ids"][0]: result["external_id"] for result in stored["results"]}
+    await host.settle()
+    return turn_of
+
+
+async def _look(
+    host: AMemorixHostService, chat: str, name: str, turn_of: Mapping[str, str], observed: Sequence[Observation],
+    embedder: Embedder | None, judge: ChatModel | None, found: _Profiles,
+) -> dict[int, set[str]]:  # fmt: skip
+    """Size -> turns that the profile of a speaker rests on within its first so many characters."""
     profile = await answered(host, "get_person_profile", {"person_id": name, "chat_id": chat, "limit": 200})
-    told: dict[int, set[str]] = {}
+    held: dict[int, set[str]] = {}
     for size in SIZES:
-        told[size], room = set(), size
+        held[size], room = set(), size
         for item in profile["items"]:
             room -= len(item["statement"]) + 2
             if room < 0:
                 break
-            told[size] |= {line for line in item["evidence"] if line.startswith("p")}
-    return told
+            held[size] |= {turn_of[line] for line in item["evidence"] if line in turn_of}
+    wanted = [one for one in observed if one.speaker == name]
+    asked = {"action": "list", "person_id": name, "chat_id": chat, "limit": 500}
+    facts = [fact for fact in (await answered(host, "memory_fact_admin", asked))["items"] if fact["status"] in HELD]
+    told = [fact["sentence"] or f"{name}: {fact['attribute']} {fact['value']}" for fact in facts]
+    lines = {turn_of[line] for fact in facts for line in fact["evidence_ids"] if line in turn_of}
+    recalled = compared(wanted, told, lines, embedder)
+    if judge is not None:
+        judged = await are_told(judge, name, told, [one.text for one in wanted])
+        recalled = [replace(one, told=is_told) for one, is_told in zip(recalled, judged, strict=True)]
+        found.verdicts.update(await verdicts(judge, name, [item["statement"] for item in profile["items"]]))
+    found.recalled += recalled
+    return held

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import pytest
 from rich.console import Console
 
+from amemorix.errors import InvalidRequest
+from amemorix.testing import ScriptedChat
 from amemorix_bench.knowledge import JUDGED, print_report, run
+from amemorix_bench.observations import MOST_WORDS, read_observations
 
 KINDS = {"", "unmeant", "identity", "home", "work", "school", "family", "pets", "possession", "health", "pref", "habit", "skill", "plan", "change"}  # fmt: skip
 
@@ -38,10 +43,29 @@ async def test_a_memory_without_a_model_is_judged(tmp_path: Path) -> None:
             "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I work at a bakery in Leeds."},
                           {"speaker": "Bo", "dia_id": "D1:2", "text": "Nice one."}],
         },
+        "observation": {"session_1_observation": {"Ann": [["Ann works at a bakery in Leeds.", ["D1:1", "D:9:9"]]],
+                                                  "Bo": [["Bo restores church organs.", "D1:2"]]}},
+        "event_summary": {"events_session_1": {"Ann": ["Ann is promoted at the bakery."], "Bo": [], "date": "8 May, 2023"}},
     }]  # fmt: skip
     (tmp_path / "locomo.json").write_text(json.dumps(corpus))
 
-    report = await run(tmp_path / "locomo.json", {"embedding.provider": "none"})
+    def judged(task: str, user: str) -> dict[str, Any]:
+        if task == "bench_verdicts":
+            return {"verdicts": ["useful" if "bakery" in line else "empty" for line in user.splitlines()[1:]]}
+        notes, wanted = user.split("Sentences:")
+        return {"told": [1] if "bakery" in notes and "works" in wanted else []}
+
+    judge = ScriptedChat(judged)
+    report = await run(tmp_path / "locomo.json", {"embedding.provider": "none"}, judge=judge)
+
+    found = {one.text: (one.kind, one.rests, one.words >= MOST_WORDS, one.told) for one in report.recalled}
+    assert found == {
+        "Ann works at a bakery in Leeds.": ("observation", True, True, True),
+        "Ann is promoted at the bakery.": ("event", None, True, False),
+        "Bo restores church organs.": ("observation", False, False, False),
+    }
+    assert report.verdicts["useful"] == 1
+    assert {task for task, _ in judge.asked} == {"bench_told", "bench_verdicts"}
 
     for part, words in JUDGED.items():
         assert {case.became for case in report.cases if case.part == part} <= {*words}
@@ -49,3 +73,9 @@ async def test_a_memory_without_a_model_is_judged(tmp_path: Path) -> None:
     assert report.coverage == {500: 1.0, 1_500: 1.0}
     print_report(report, Console(record=True, quiet=True))
     assert len(json.loads(report.to_json())["cases"]) == len(report.cases)
+
+
+def test_observations_in_another_shape_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text('[{"sample_id": "c", "observation": ["Ann works"]}]')
+    with pytest.raises(InvalidRequest):
+        read_observations(tmp_path / "odd.json")

@@ -150,12 +150,13 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[\[<>=!~; ]", one)[0].lower().replace("_", "-") for one in requirements}
 
 
-def test_each_module_comes_with_its_extra_and_models_with_the_memory() -> None:
+def test_each_module_comes_with_its_extra_alone() -> None:
     packages = packages_distributions()
     for extra, modules in EXTRAS.items():
         wanted = names(PROJECT["optional-dependencies"][extra])
-        assert names([packages[module][0] for module in modules]) == wanted
-        assert wanted & names(PROJECT["dependencies"]) == (set() if extra == "server" else wanted)
+        assert all(wanted & names(packages[module]) for module in modules)
+        assert wanted <= names([one for module in modules for one in packages[module]])
+        assert wanted & names(PROJECT["dependencies"]) == set()
 
 
 def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:
@@ -165,20 +166,24 @@ def test_the_base_install_stores_and_finds(tmp_path: Path) -> None:
 
 
 @pytest.mark.local_model
-def test_a_model_that_cannot_run_is_a_notice(tmp_path: Path) -> None:
+def test_the_default_model_runs_on_the_base_install(tmp_path: Path) -> None:
     config = scratch_config(tmp_path, {"embedding.provider": "auto"})
     done = process(BASE_COMMAND, "invoke", "memory_stats", "-c", str(config))
-    answer = json.loads(done.stdout)
-    assert answer["embedding"]["state"] == "off"
-    assert "pip install 'amemorix[local]'" in answer["notice"]
+    assert json.loads(done.stdout)["embedding"]["model"] == "multilingual-e5-small", done.stderr
 
 
-@pytest.mark.parametrize("command", [["serve"], ["models", "install"]], ids=" ".join)
+@pytest.mark.parametrize("extra", ["langchain", "llama-index", "openai-agents", "pydantic-ai"])
+def test_an_adapter_names_the_extra_that_it_needs(extra: str) -> None:
+    done = process(f"{WITHOUT}import amemorix.integrations.{extra.replace('-', '_')}")
+    assert f"pip install 'amemorix[{extra}]'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp"], ["models", "install", "all-MiniLM-L6-v2"]], ids=" ".join)
 def test_a_command_names_the_extra_that_it_needs(command: list[str], tmp_path: Path) -> None:
     config = scratch_config(tmp_path, {"embedding.provider": "none"})
-    options = ["-c", str(config)] if command == ["serve"] else []
+    options = [] if command[0] == "models" else ["-c", str(config)]
     done = process(BASE_COMMAND, *command, *options, AMEMORIX_CACHE=str(tmp_path / "models"))
-    extra = {"serve": "server", "models": "convert"}[command[0]]
+    extra = {"serve": "server", "mcp": "mcp", "models": "minilm"}[command[0]]
     assert done.returncode == 1
     assert f"pip install 'amemorix[{extra}]'" in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr

@@ -16,14 +16,14 @@ PACKAGE = Path(amemorix.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 LEAVES = (
     "errors", "version", "clock", "lazy_regex", "locale", "sorted_arrays", "extras", "location", "foreground_priority", "audit_context",
-    "runtime_status", "ops",
+    "runtime_status", "ops", "operation_types",
 )  # fmt: skip
 CORE = ("config", "language", "ids", "fields", "ports", "models", "store", "background", "indexes")
 SUBJECTS = (
     "ingest", "facts", "graph", "episodes", "profiles", "search", "lifecycle", "corrections", "importing",
     "copies", "forgetting", "tuning", "runtime",
 )  # fmt: skip
-TOP = ("host", "testing", "facades", "frontends", "generated")
+TOP = ("host", "testing", "facades", "frontends", "integrations", "compat", "generated")
 ORDER = (*LEAVES, *CORE, *SUBJECTS, *TOP)
 """Each part may import those before it. `amemorix_bench` stands beside, and the command line loads it when asked."""
 PUBLIC_ROOT = "amemorix"

@@ -10,6 +10,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig
 from amemorix.testing import memory_host, pause_background
+from conftest import Open
+from doors import through_each_door
 from entrance import contents, told
 
 
@@ -21,33 +23,35 @@ async def search(host: AMemorixHostService, query: str, **args: Any) -> list[dic
     return (await host.invoke("search_memory", {"query": query, **args}))["hits"]
 
 
-async def test_a_name_of_one_chat_is_unknown_in_another(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        await say(host, "PA", "I love echidnas", speaker="Real Name", person_id="u1")
-        await say(host, "PB", "I love bandicoots", speaker="Anon", person_id="u1")
+@through_each_door
+async def test_a_name_of_one_chat_is_unknown_in_another(opened: Open) -> None:
+    host = await opened()
+    await say(host, "PA", "I love echidnas", speaker="Real Name", person_id="u1")
+    await say(host, "PB", "I love bandicoots", speaker="Anon", person_id="u1")
 
-        hits = await search(host, "bandicoots", chat_id="PB")
-        assert [(hit["speaker"], hit["person_ids"]) for hit in hits] == [("Anon", ["u1"])]
-        assert await search(host, "love", chat_id="PB", person_id="Real Name") == []
-        assert [hit["speaker"] for hit in await search(host, "love", chat_id="PB", person_id="u1")] == ["Anon"]
-        (named,) = await search(host, "what does Anon love", chat_id="PB")
-        assert named["explain"]["persons"] == ["Anon"]
+    hits = await search(host, "bandicoots", chat_id="PB")
+    assert [(hit["speaker"], hit["person_ids"]) for hit in hits] == [("Anon", ["u1"])]
+    assert await search(host, "love", chat_id="PB", person_id="Real Name") == []
+    assert [hit["speaker"] for hit in await search(host, "love", chat_id="PB", person_id="u1")] == ["Anon"]
+    (named,) = await search(host, "what does Anon love", chat_id="PB")
+    assert named["explain"]["persons"] == ["Anon"]
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\x00", "A\x00B"])
-async def test_a_blank_chat_is_refused_and_not_everybody(tmp_path: Path, blank: str) -> None:
-    async with memory_host(tmp_path) as host:
-        await say(host, "c1", "the quokka diary", speaker="Ann")
-        calls: list[tuple[str, dict[str, Any]]] = [
-            ("search_memory", {"query": "quokka", "chat_id": blank}),
-            ("ingest_text", {"external_id": "1", "source_type": "note", "text": "secret", "chat_id": blank}),
-            ("memory_source_admin", {"action": "delete", "source": "chat:c1", "chat_id": blank}),
-        ]
-        for component, args in calls:
-            answer = await host.invoke(component, args)
-            assert (answer["success"], answer["error_code"]) == (False, "invalid_request"), component
-            assert answer["details"]["field"] == "chat_id"
-        assert (await host.invoke("memory_stats"))["paragraphs"] == 1
+@through_each_door
+async def test_a_blank_chat_is_refused_and_not_everybody(opened: Open, blank: str) -> None:
+    host = await opened()
+    await say(host, "c1", "the quokka diary", speaker="Ann")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search_memory", {"query": "quokka", "chat_id": blank}),
+        ("ingest_text", {"external_id": "1", "source_type": "note", "text": "secret", "chat_id": blank}),
+        ("memory_source_admin", {"action": "delete", "source": "chat:c1", "chat_id": blank}),
+    ]
+    for component, args in calls:
+        answer = await host.invoke(component, args)
+        assert (answer["success"], answer["error_code"]) == (False, "invalid_request"), component
+        assert answer["details"]["field"] == "chat_id"
+    assert (await host.invoke("memory_stats"))["paragraphs"] == 1
 
 
 async def test_an_episode_does_not_tell_what_was_reworded(tmp_path: Path) -> None:
@@ -64,22 +68,27 @@ async def test_an_episode_does_not_tell_what_was_reworded(tmp_path: Path) -> Non
             assert not [hit for hit in await search(host, "wallet pin", mode=mode) if "kangaroo" in hit["content"]]
 
 
-async def test_the_last_owner_of_a_chat_counts(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        for owner in ("u1", "u2", "u1"):
-            await host.invoke("ingest_messages", {"chat_id": "c", "user_id": owner, "messages": [{"text": "quokka"}]})
+@through_each_door
+async def test_a_chat_of_two_users_is_nobodys_private_chat(opened: Open) -> None:
+    host = await opened()
+    said = {"chat_id": "c", "messages": [{"text": "quokka"}]}
+    await host.invoke("ingest_messages", {**said, "user_id": "u1"})
+    assert len(await search(host, "quokka", user_id="u1")) == 1
 
-        assert len(await search(host, "quokka", user_id="u1")) == 3
-        assert await search(host, "quokka", user_id="u2") == []
+    for owner in ("u2", "u1"):
+        await host.invoke("ingest_messages", {**said, "user_id": owner})
+        assert [await search(host, "quokka", user_id=one) for one in ("u1", "u2")] == [[], []]
+    assert len(await search(host, "quokka", chat_id="c")) == 3
 
 
-async def test_a_corrected_speaker_is_a_revision(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        await say(host, "c", "Lee is here", speaker="Ann", external_id="1")
+@through_each_door
+async def test_a_corrected_speaker_is_a_revision(opened: Open) -> None:
+    host = await opened()
+    await say(host, "c", "Lee is here", speaker="Ann", external_id="1")
 
-        answer = await say(host, "c", "is here", speaker="Ann Lee", external_id="1")
+    answer = await say(host, "c", "is here", speaker="Ann Lee", external_id="1")
 
-        assert [result["status"] for result in answer["results"]] == ["revised"]
+    assert [result["status"] for result in answer["results"]] == ["revised"]
 
 
 @pytest.mark.parametrize("setting", ["filter.chats", "shared_memory_groups"])
@@ -90,6 +99,7 @@ async def test_a_blank_entry_of_a_list_of_chats_is_refused(tmp_path: Path, setti
             await host.update_config({setting: value})
 
 
+@through_each_door
 async def test_a_destructive_call_knows_every_argument(host: AMemorixHostService) -> None:
     await told(host, "kept", source="s", chat_id="mine")
     result = await host.invoke("memory_source_admin", {"action": "delete", "source": "s", "dry_run": True})

@@ -77,7 +77,8 @@ def taken_unlisted(module: ModuleType) -> list[str]:
         base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
         target = f"{base}.{node.module}" if node.module else base
         target = target if node.level else (node.module or "")
-        if not target.startswith("amemorix"):
+        stub = PACKAGE.parent.joinpath(*target.split(".")).with_suffix(".pyi")
+        if not target.startswith("amemorix") or stub.is_file():
             continue
         other = import_module(target)
         listed = set(getattr(other, "__all__", ()))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder
 from conftest import Open
+from doors import through_each_door
 from entrance import contents, hits, said, told
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 EVER = {"time_start": 1}
+pytestmark = through_each_door
 
 
-@pytest.fixture(params=["words", "vectors"])
+@pytest.fixture
 async def chats(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostService:
-    """Two group chats, a private chat, and a global text, all of the same words."""
-    host = await opened(embed=HashEmbedder() if request.param == "vectors" else None)
+    """Two group chats, a private chat, and a global text, all of the same words; with vectors in this process."""
+    here = request.node.callspec.params["opened"] is None
+    host = await opened(embed=HashEmbedder()) if here else await opened()
     await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
     await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
     await said(host, "", ("Eve", "the kite of eve", 3000), user_id="eve")
@@ -109,57 +110,57 @@ SHARED = [["a", "b"], ["stream:a", "stream:b"], ["group:g1", "group:g2"], ["a", 
 
 
 @pytest.mark.parametrize("targets", SHARED, ids=str)
-async def test_chats_of_a_shared_group_see_each_other(tmp_path: Path, targets: list[str]) -> None:
-    async with memory_host(tmp_path, shared_memory_groups=[{"targets": targets}]) as host:
-        await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
-        await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
-        await said(host, "c", ("Cy", "the kite of c", 3000), group_id="g3")
-        await host.settle(120)
+async def test_chats_of_a_shared_group_see_each_other(opened: Open, targets: list[str]) -> None:
+    host = await opened(shared_memory_groups=[{"targets": targets}])
+    await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
+    await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
+    await said(host, "c", ("Cy", "the kite of c", 3000), group_id="g3")
+    await host.settle(120)
 
-        for mode in MODES:
-            assert await owners(host, mode, chat_id="a") == {"a", "b"}, mode
-            assert await owners(host, mode, chat_id="b") == {"a", "b"}, mode
-            assert await owners(host, mode, chat_id="c") == {"c"}, mode
-
-
-async def test_a_private_chat_can_be_shared_with_a_group(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, shared_memory_groups=[{"targets": ["private:eve", "group:g1"]}]) as host:
-        await said(host, "", ("Eve", "the kite of eve"), user_id="eve")
-        await said(host, "a", ("Ada", "the kite of a"), group_id="g1", user_id="ada")
-
-        assert await owners(host, user_id="eve") == {"eve", "a"}
-        assert await owners(host, chat_id="a") == {"eve", "a"}
+    for mode in MODES:
+        assert await owners(host, mode, chat_id="a") == {"a", "b"}, mode
+        assert await owners(host, mode, chat_id="b") == {"a", "b"}, mode
+        assert await owners(host, mode, chat_id="c") == {"c"}, mode
 
 
-async def test_a_chat_that_is_new_sees_its_shared_group(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, shared_memory_groups=[{"targets": ["a", "new"]}]) as host:
-        await said(host, "a", ("Ada", "the kite of a"))
-        assert await owners(host, chat_id="new") == {"a"}
+async def test_a_private_chat_can_be_shared_with_a_group(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["private:eve", "group:g1"]}])
+    await said(host, "", ("Eve", "the kite of eve"), user_id="eve")
+    await said(host, "a", ("Ada", "the kite of a"), group_id="g1", user_id="ada")
+
+    assert await owners(host, user_id="eve") == {"eve", "a"}
+    assert await owners(host, chat_id="a") == {"eve", "a"}
 
 
-async def test_two_shared_groups_do_not_join_through_a_common_chat(tmp_path: Path) -> None:
+async def test_a_chat_that_is_new_sees_its_shared_group(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["a", "new"]}])
+    await said(host, "a", ("Ada", "the kite of a"))
+    assert await owners(host, chat_id="new") == {"a"}
+
+
+async def test_two_shared_groups_do_not_join_through_a_common_chat(opened: Open) -> None:
     groups = [{"targets": ["a", "b"]}, {"targets": ["b", "c"]}]
-    async with memory_host(tmp_path, shared_memory_groups=groups) as host:
-        for chat in "abc":
-            await said(host, chat, ("Ada", f"the kite of {chat}"))
+    host = await opened(shared_memory_groups=groups)
+    for chat in "abc":
+        await said(host, chat, ("Ada", f"the kite of {chat}"))
 
-        assert await owners(host, chat_id="a") == {"a", "b"}
-        assert await owners(host, chat_id="b") == {"a", "b", "c"}
-        assert await owners(host, chat_id="c") == {"b", "c"}
-
-
-async def test_sharing_with_all_shows_everything(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, global_memory_sharing_enabled=True) as host:
-        await said(host, "a", ("Ada", "the kite of a"))
-        await said(host, "b", ("Ada", "the kite of b"))
-        assert await owners(host, chat_id="a") == {"a", "b"}
+    assert await owners(host, chat_id="a") == {"a", "b"}
+    assert await owners(host, chat_id="b") == {"a", "b", "c"}
+    assert await owners(host, chat_id="c") == {"b", "c"}
 
 
-async def test_sharing_ends_with_the_next_configuration(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, shared_memory_groups=[{"targets": ["a", "b"]}]) as host:
-        await said(host, "a", ("Ada", "the kite of a"))
-        await said(host, "b", ("Ada", "the kite of b"))
-        assert await owners(host, chat_id="a") == {"a", "b"}
+async def test_sharing_with_all_shows_everything(opened: Open) -> None:
+    host = await opened(global_memory_sharing_enabled=True)
+    await said(host, "a", ("Ada", "the kite of a"))
+    await said(host, "b", ("Ada", "the kite of b"))
+    assert await owners(host, chat_id="a") == {"a", "b"}
 
-        await host.update_config({"shared_memory_groups": []})
-        assert await owners(host, chat_id="a") == {"a"}
+
+async def test_sharing_ends_with_the_next_configuration(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["a", "b"]}])
+    await said(host, "a", ("Ada", "the kite of a"))
+    await said(host, "b", ("Ada", "the kite of b"))
+    assert await owners(host, chat_id="a") == {"a", "b"}
+
+    await host.update_config({"shared_memory_groups": []})
+    assert await owners(host, chat_id="a") == {"a"}

@@ -16,6 +16,7 @@ from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.host.operations import OPERATIONS
 from amemorix.host.permission import _SCOPE_WORD, MOST_UNKNOWN, Operation, permitted  # pyright: ignore[reportPrivateUsage]
 from conftest import Open
+from doors import through_each_door
 from entrance import contents, fitting, found, hits, refused, said, told
 from pace import assert_linear
 
@@ -34,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "search_memory": {"query": "safe"},
     "memory_fact_admin_query": {"text": "safe"},
     "memory_graph_admin_search": {"query": "safe"},
+    "memory_text_admin_get": {"ids": "p1"},
 }
 
 
@@ -48,6 +50,7 @@ async def secret(host: AMemorixHostService) -> AMemorixHostService:
     return host
 
 
+@through_each_door
 async def test_no_spelling_of_a_scope_is_passed_over(secret: AMemorixHostService) -> None:
     for key in SPELLINGS:
         for value in ("group-chat", None, ""):
@@ -66,6 +69,7 @@ async def test_every_operation_refuses_a_scope_that_it_does_not_know(host: AMemo
             assert (result["success"], result["details"]["field"]) == (False, key), op.name
 
 
+@through_each_door
 async def test_a_filter_of_another_memory_is_no_decoration(secret: AMemorixHostService) -> None:
     for extra in (
         {"filters": {"user_id": "bob"}},
@@ -75,6 +79,7 @@ async def test_a_filter_of_another_memory_is_no_decoration(secret: AMemorixHostS
         await refused(secret, "search_memory", {"query": "safe", **extra}, next(iter(extra)))
 
 
+@through_each_door
 async def test_what_is_no_scope_is_still_only_warned_about(secret: AMemorixHostService) -> None:
     for key in ("limitt", "verbose", "kk", "rerank", "options", "format"):
         result = await secret.invoke("search_memory", {"query": "safe", "user_id": "ada", key: 3})
@@ -103,6 +108,7 @@ async def test_a_known_argument_that_is_close_is_named(host: AMemorixHostService
     assert "Did you mean 'person_ids'?" in error
 
 
+@through_each_door
 async def test_a_scope_given_as_null_is_an_error(host: AMemorixHostService) -> None:
     for op in OPERATIONS:
         for key in {"chat_id", "group_id", "user_id", "person_id"} & op.request.known_keys():
@@ -114,6 +120,7 @@ async def test_a_scope_given_as_null_is_an_error(host: AMemorixHostService) -> N
     assert "leave it out to search every chat" in said_
 
 
+@through_each_door
 async def test_what_is_written_for_a_chat_that_is_null_is_not_told_to_everybody(host: AMemorixHostService) -> None:
     note = {"external_id": "n", "source_type": "note", "text": "secret"}
     for nobody in ({"chat_id": None}, {"user_id": None}, {"chat_id": "", "group_id": None}):
@@ -122,6 +129,7 @@ async def test_what_is_written_for_a_chat_that_is_null_is_not_told_to_everybody(
     assert await contents(host, "the kettle", chat_id="c") == ["the kettle"]
 
 
+@through_each_door
 async def test_a_read_of_everything_says_so(secret: AMemorixHostService) -> None:
     assert SCOPED
     for op in SCOPED:
@@ -144,12 +152,14 @@ async def test_a_read_of_everything_says_so(secret: AMemorixHostService) -> None
         assert "every chat" in empty["warnings"][0]
 
 
+@through_each_door
 async def test_an_empty_chat_beside_a_user_is_told_to_mean_the_private_chat(secret: AMemorixHostService) -> None:
     answer = await found(secret, "safe", chat_id="", user_id="ada")
     assert answer["scope"] == "chat"
     assert "ada" in answer["warnings"][0]
 
 
+@through_each_door
 async def test_a_scope_can_be_required(opened: Open) -> None:
     host = await opened(privacy={"require_scope": "always"})
     await said(host, "c", ("Ada", "the kettle"))
@@ -204,6 +214,7 @@ async def private(opened: Open, **settings: Any) -> AMemorixHostService:
     return host
 
 
+@through_each_door
 async def test_who_asks_is_told_what_they_said_in_private_only_if_it_is_asked_for(opened: Open) -> None:
     host = await private(opened)
     group, own = ["Parrots live long."], ["My parrot is called Pepper.", "Parrots live long."]
@@ -217,6 +228,7 @@ async def test_who_asks_is_told_what_they_said_in_private_only_if_it_is_asked_fo
     assert await contents(host, "parrot", chat_id="g", user_id="ada", include_private=False) == group
 
 
+@through_each_door
 async def test_who_asks_is_never_passed_over_in_silence(opened: Open) -> None:
     host = await private(opened)
     (warning,) = (await found(host, "parrot", chat_id="g", user_id="ada"))["warnings"]
@@ -231,6 +243,7 @@ async def test_who_asks_is_never_passed_over_in_silence(opened: Open) -> None:
     assert "user_id" in alone
 
 
+@through_each_door
 async def test_who_asks_does_not_make_a_group_a_private_chat(opened: Open) -> None:
     """What is shared with somebody's private chat is not shared with every group where they speak."""
     host = await private(opened, shared_memory_groups=[{"targets": ["private:ada", "group:club"]}])

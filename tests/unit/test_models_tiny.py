@@ -69,7 +69,7 @@ def published(folder: Path) -> LocalModel:
         name="tiny", repository="nobody/tiny", revision="r1", package="nobody-tiny==1",
         weights=file("model.safetensors"), kept=(file("tokenizer.json"), file("vocab.txt")),
         converter="amemorix.models.local.minilm:convert", dimension=HIDDEN, max_tokens=16, heads=HEADS,
-        languages=("en",), licence="Apache-2.0", notice="NOTICE-MiniLM.txt",
+        languages=("en",), licence="Apache-2.0", notice="NOTICE-MiniLM.txt", extra="minilm",
     )  # fmt: skip
 
 

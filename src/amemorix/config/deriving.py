@@ -75,7 +75,7 @@ class Profile(Section):
     share_private: bool = live(False, "Let what a person told in private chats show in every chat.")
     debounce_seconds: float = live(30.0, NO_EFFECT, ge=0, le=86_400)
     poll_interval_seconds: float = live(1.0, NO_EFFECT, gt=0, le=3600)
-    max_tokens: int = live(800, "Most tokens of the text of a profile.", ge=50, le=20_000)
+    max_tokens: int = live(500, "Most tokens of the text of a profile.", ge=50, le=20_000)
     items_per_section: int = live(12, "Most statements of a section.", ge=1, le=50)
     max_lines: int = live(2_000, NO_EFFECT, ge=50, le=100_000)
     max_evidence: int = live(40, NO_EFFECT, ge=5, le=200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,25 +18,33 @@ from .document import Lines, Problem, dotted, missing_end, read_tables, read_tex
 from .model import Config
 from .write import write_text
 
-__all__ = ["load", "parse", "refuse_lost_folder", "refuse_part", "remember_data_dir"]
+__all__ = ["load", "parse", "refuse_lost_folder", "refuse_part", "remember_data_dir", "write_new"]
 
 
 def load(path: Path, *, create: bool = False) -> Config:
-    """The configuration in a file; with `create`, a missing file is first written with the commented defaults, in the
-    language that is spoken, or the process's locale.
+    """The configuration in a file; with `create`, a missing file is first written with the commented defaults.
 
     Raises InvalidConfig if the file is missing, cannot be read, is not a valid configuration, or no longer names the
     data folder of the memory that was opened with it.
     """
     if create and not path.exists():
-        refuse_lost_folder(path, None, f"{path} is gone")
-        from .schema import default_toml
-
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, default_toml(spoken() or language_of(os.environ)), backups=0)
+        write_new(path)
     config = parse(read_text(path), str(path))
     refuse_lost_folder(path, config, f"{path} no longer names storage.data_dir")
     return config
+
+
+def write_new(path: Path, only: Collection[str] = ()) -> None:
+    """Write a file that is not there: every setting with its default, or `only` some; comments are in the language that
+    is spoken, or of the process's locale.
+
+    Raises InvalidConfig if it is gone and named the data folder of a memory.
+    """
+    from .schema import default_toml
+
+    refuse_lost_folder(path, None, f"{path} is gone")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, default_toml(spoken() or language_of(os.environ), only=only), backups=0)
 
 
 def remember_data_dir(path: Path, config: Config) -> None:

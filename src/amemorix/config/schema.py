@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 from unicodedata import east_asian_width
@@ -21,14 +21,15 @@ _KINDS = {
 
 _COLUMNS = 98
 """Of a comment, without its sign."""
-_HEAD = """\
-Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default.
-
+_HEAD = "Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default."
+_SOME = """\
+These are the first to look at: `amemorix config show` lists every setting,
+`amemorix config set NAME VALUE` writes one."""
+_COSTS = """\
 What a change of a setting costs:
   live     it applies to the next call
   rebuild  a new model or index is built beside the old one, which serves until the switch
-  restart  the store is opened anew, or the process has to be started again
-"""
+  restart  the store is opened anew, or the process has to be started again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +129,21 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def default_toml(language: Language = "en") -> str:
-    """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default;
-    comments are in `language`."""
+def default_toml(language: Language = "en", *, only: Collection[str] = ()) -> str:
+    """The text of `config/a_memorix.toml`: every setting, or `only` some, with its meaning, what is allowed, its cost and its
+    default; comments are in `language`."""
     from tomlkit import item
 
     promise, last = ENDINGS[language]
-    lines = [f"# {line}".rstrip() for line in told(_HEAD, language).splitlines()] + ["#", promise]
+    head = "\n\n".join(told(part, language) for part in (_HEAD, *([_SOME] if only else ()), _COSTS))
+    lines = [f"# {line}".rstrip() for line in head.splitlines()] + ["#", promise]
     tables = sections()
     groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
     for setting in settings():
-        if "[]" not in setting.path:
+        if "[]" not in setting.path and (not only or setting.path in only):
             groups[setting.path.rpartition(".")[0]].append(setting)
     for path, group in groups.items():
-        if path:
+        if path and (group or not only):
             lines += ["", "", *_comment(told(tables[path], language)), f"[{path}]"]
         for one in group:
             costs = told(f"Allowed: {one.bounds}. Change: {one.reload}.", language)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ..audit_context import entered_by
-from ..errors import Forbidden, MemoryFault, NotReady
+from ..audit_context import Grant, entered_by
+from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady
 from .daemon import Daemon
 from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaemonMemory", "LocalMemory", "Refused", "client_of"]
 
+JSON = {"Content-Type": "application/json"}
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
 
@@ -38,7 +41,11 @@ class DaemonMemory:
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
         try:
-            response = await self._client.post(f"{BASE_PATH}/{component_name}", json=args or {})
+            body = json.dumps(args or {}, allow_nan=False, default=_sent)
+        except ValueError as exc:
+            raise InvalidRequest(f"{component_name}: {exc}.") from exc
+        try:
+            response = await self._client.post(f"{BASE_PATH}/{component_name}", content=body, headers=JSON)
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
@@ -62,15 +69,25 @@ class DaemonMemory:
         return {key: answer["files"][0][key] for key in ("staged", "name")}
 
 
-class LocalMemory:
-    """A memory that a command opens in its own process."""
+def _sent(value: Any) -> Any:
+    """What JSON has no words for, as the memory reads it. Raises InvalidRequest."""
+    if isinstance(value, datetime) and value.tzinfo:
+        return value.timestamp()
+    if isinstance(value, date):
+        return value.isoformat()
+    raise InvalidRequest(f"{value!r:.100} cannot be sent: it is neither JSON nor a date.")
 
-    def __init__(self, host: AMemorixHostService, door: str) -> None:
+
+class LocalMemory:
+    """A memory in this process, asked by a door for a caller who may do what is granted; None: everything."""
+
+    def __init__(self, host: AMemorixHostService, door: str, grant: Grant | None = None) -> None:
         self._host = host
         self._door = door
+        self._grant = grant
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        with entered_by(self._door):
+        with entered_by(self._door, self._grant):
             return await self._host.invoke(component_name, args)
 
     async def settle(self) -> None:

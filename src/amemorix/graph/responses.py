@@ -62,11 +62,13 @@ class RelationItem(BaseModel, defer_build=True):
     subject_id: str
     predicate: str
     object: str
-    object_id: str
+    object_id: str = Field(description="Empty of what is no node.")
     text: str = ""
     confidence: float = 1.0
     weight: float = 1.0
-    origin: str = Field(default="caller", description="`caller`, `rule`, `model`; `admin`: asserted by hand.")
+    origin: str = Field(
+        default="caller", description="`caller`, `rule`, `model`; `admin`: asserted by hand; `fact`: a view of a fact."
+    )
     evidence_count: int = 0
     created_at: float = 0.0
     ended_at: float | None = Field(default=None, description="Always null: a relation ends by being deleted.")
@@ -118,6 +120,11 @@ class NodeAnswer(ScopedResponse):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Only shown to the host.")
     relations: list[RelationItem] = Field(default_factory=list, description="The best supported first.")
     relation_count: int = 0
+    known: list[RelationItem] = Field(
+        default_factory=list,
+        description="Of a person: partner, children, pets, work and school as the facts have them, each as `fact:f7`; no "
+        "relations of the graph, and changed by correcting the fact (`memory_fact_admin`).",
+    )
     paragraphs: list[ParagraphItem] = Field(default_factory=list, description="The newest first.")
     paragraph_count: int = 0
     evidence_graph: EvidenceGraph = Field(default_factory=EvidenceGraph)

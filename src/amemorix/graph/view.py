@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from ..clock import Clock
 from ..config.model import Config
+from ..facts.query import FactReader, Moment
 from ..ids import paragraph_key
 from ..indexes.graph.state import EdgeRow, GraphState, Standing, edge_table
 from ..indexes.projections import Indexes
 from ..store import changes as change_log
-from ..store.access import Access, Caller, Sight
+from ..store.access import Access, Caller, Sight, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import entities as entity_rows
@@ -37,6 +38,8 @@ Ids = NDArray[np.int64]
 VIEWS = 8
 """Chats whose view of the graph is remembered."""
 LABEL_PREDICATES = 3
+JOINING = frozenset(("spouse", "partner", "child", "pet", "workplace", "school"))
+"""Attributes of a person whose value is somebody or something of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,14 @@ class View:
 class GraphViewService:
     """Reads the graph as a chat, or the host, may see it: indexes give candidates, the rows decide."""
 
-    def __init__(self, store: MetadataStore, *, config: Config, indexes: Indexes, clock: Clock) -> None:
+    def __init__(
+        self, store: MetadataStore, *, config: Config, indexes: Indexes, clock: Clock, zones: TimeZones
+    ) -> None:
         self._store = store
         self._config = config
         self._indexes = indexes
         self._clock = clock
+        self._facts = FactReader(store, zones)
         self._views: OrderedDict[tuple[tuple[int, ...], int], View] = OrderedDict()
         self._remembering = threading.Lock()
 
@@ -158,6 +164,7 @@ class GraphViewService:
             metadata=json.loads(row.metadata) if open_ else {},
             relations=relations,
             relation_count=len(at),
+            known=self._known(db, row, sight),
             paragraphs=self._paragraphs(db, ids),
             paragraph_count=db.run("graph_paragraph_count_at", entity=row.id, **sight.values).fetchone()[0],
             evidence_graph=_evidence_graph(
@@ -182,6 +189,28 @@ class GraphViewService:
         )
 
     # parts
+
+    def _known(self, db: Connection, node: EntityRow, sight: Sight) -> list[responses.RelationItem]:
+        """What facts join the one person of the node's name to; nothing where several have it."""
+        self._indexes.names.catch_up(db)
+        persons = self._indexes.names.index.matching(node.name, sight.scopes)
+        if len(persons) != 1:
+            return []
+        moment = Moment(sight.now)
+        facts = [
+            fact
+            for fact in self._facts.of(db, persons, sight.scopes, moment)
+            if fact.attribute in JOINING and fact.shown_status == "active" and fact.polarity > 0
+        ]
+        return [
+            responses.RelationItem(
+                id=f"fact:{fact.id}", subject=node.name, subject_id=f"n{node.id}", predicate=fact.attribute,
+                object=fact.value, object_id="", text=f"{node.name} {fact.attribute} {fact.value}",
+                confidence=fact.confidence, origin="fact", evidence_count=len(fact.evidence_ids),
+                created_at=fact.recorded_at,
+            )
+            for fact in self._facts.items(db, facts, moment, sight.scopes)
+        ]  # fmt: skip
 
     def changed(
         self, db: Connection, node: int, relations: Iterable[int]

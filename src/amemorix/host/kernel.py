@@ -145,7 +145,7 @@ class SDKMemoryKernel:
             zones=zones,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
-        self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
+        self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock, zones=zones)
         self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
         self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)
 

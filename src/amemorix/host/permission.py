@@ -22,7 +22,7 @@ __all__ = ["permitted", "scope_remarks"]
 
 MOST_UNKNOWN = 100
 """Arguments of a call that are not known, with those within them."""
-SCOPE_KEYS = (*CHAT_KEYS, "person_id", "session_id", "scope")
+SCOPE_KEYS = (*CHAT_KEYS, "chat_pattern", "person_id", "session_id", "scope")
 """Arguments that bound what a call reaches."""
 WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "respect_filter", "source"})
 """Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""

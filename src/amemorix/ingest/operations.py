@@ -43,6 +43,8 @@ Aliases = Annotated[list[NamingName], Field(max_length=50)]
 class EntityInput(Request):
     """A named thing; a bare string is its name."""
 
+    model_config = ConfigDict(json_schema_extra={"type": ["object", "string"]})
+
     name: NamingName
     type: Name = ""
     aliases: list[NamingName] = Field(
@@ -85,7 +87,10 @@ class _Ingest(Request):
     chat_id: Name = Field("", description="The chat it belongs to; without one everybody may find it.")
     user_id: Name = Field("", description="The private chat's user; stands for the chat when `chat_id` is not given.")
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Kept as it is, given back with every hit.")
+    metadata: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Kept as it is, given back with every hit; told again with other metadata, a text has those.",
+    )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
     expires_at: TimeInput = Field(
         None,
@@ -156,6 +161,8 @@ class Message(Request):
     `role` and `content` (a text, or parts of one), `senderId`, `author: {id, name}`, events of OneBot, Discord, Telegram,
     Slack and Matrix, messages of OpenAI, LangChain and MaiBot are understood too.
     """
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
 
     text: str = Field(description="What was said.")
     speaker: Name = Field("", description="Display name of who said it.")
@@ -261,7 +268,7 @@ class IngestResult(Response):
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
     reason: str = Field(
         default="",
-        description="Why no text was written: `exists`, `expiry_changed`, `chat_filtered`, `disabled`; why no summary "
+        description="Why no text was written: `exists`, `expiry_changed`, `metadata_changed`, `chat_filtered`, `disabled`; why no summary "
         "will be: `kept_messages` (there is no chat model: the messages are the memory), `nothing_new`.",
     )
     external_id: str = ""
@@ -337,8 +344,10 @@ def _one(external_id: str, outcome: Outcome) -> IngestResult:
     found = _result(external_id, outcome)
     if found.stored_ids:
         return found
-    changed = any(one is not None and one.expiry_changed for one in outcome.stored)
-    return found.model_copy(update={"reason": "expiry_changed" if changed else "exists"})
+    told_again = [one for one in outcome.stored if one is not None]
+    reason = "metadata_changed" if any(one.metadata_changed for one in told_again) else "exists"
+    reason = "expiry_changed" if any(one.expiry_changed for one in told_again) else reason
+    return found.model_copy(update={"reason": reason})
 
 
 def _skipped(external_id: str, reason: str = "chat_filtered") -> IngestResult:

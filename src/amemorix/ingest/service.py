@@ -177,7 +177,7 @@ class IngestService:
             persons=tuple(persons.values()),
             aliases=tuple(aliases),
             tags=json.dumps(request.tags, ensure_ascii=False),
-            metadata=self._metadata("metadata", request.metadata),
+            metadata=self.metadata("metadata", request.metadata),
             entities=tuple(
                 Entity(entity.name, normalise_name(entity.name), entity.type, aliases_of(i, entity))
                 for i, entity in enumerate(given.entities if given else ())
@@ -194,7 +194,7 @@ class IngestService:
         retrieval, zone = self._config.retrieval, self._zones.of(chat.chat_id if chat else "")
         rule = SessionRule(retrieval.session_gap_minutes * 60, retrieval.session_max_paragraphs)
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
-        self._metadata("metadata", request.metadata)
+        self.metadata("metadata", request.metadata)
         expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
 
         def turn(message: Message, field: str, external_id: str) -> NewText | None:
@@ -219,7 +219,7 @@ class IngestService:
                 speaker=speaker,
                 aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
                 tags=json.dumps(message.tags, ensure_ascii=False),
-                metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
+                metadata=self.metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
                 session=rule,
             )
 
@@ -235,7 +235,8 @@ class IngestService:
             )
         return text
 
-    def _metadata(self, field: str, value: dict[str, Any]) -> str:
+    def metadata(self, field: str, value: dict[str, Any]) -> str:
+        """As it is stored. Raises InvalidRequest for what is no JSON or too large."""
         try:
             encoded = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as exc:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import AskingRequest, Count, Name, TimeInput
+from ..fields import Count, ManyChatsRequest, Name, RequiredName, TimeInput
 from ..ids import paragraph_key, row_number
-from ..language.times import read_bound
-from ..ops import Operations, ScopedResponse
+from ..language.times import read_bound, read_expiry
+from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
@@ -41,7 +42,7 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-class ListTexts(AskingRequest):
+class ListTexts(ManyChatsRequest):
     """Which texts to list."""
 
     person_id: Name = Field(
@@ -54,15 +55,45 @@ class ListTexts(AskingRequest):
     limit: Count = Field(50, ge=1, le=1_000)
 
 
-class GetTexts(AskingRequest):
+class GetTexts(ManyChatsRequest):
     """Which texts to show."""
 
-    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(min_length=1, max_length=1_000)] = Field(
-        validation_alias=AliasChoices("ids", "id"), description="Such as `p12`, as hits give them."
+    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("ids", "id"),
+        description="Such as `p12`, as hits give them.",
     )
+    external_ids: Annotated[list[RequiredName], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("external_ids", "external_id"),
+        description="The caller's ids of texts of `source`, in the place of `ids` or beside them.",
+    )
+    source: Name = Field("", description="Name of the source that `external_ids` are of.")
+
+    @model_validator(mode="after")
+    def _names_texts(self) -> GetTexts:
+        if not (self.ids or self.external_ids):
+            raise ValueError("ids is required (or external_ids, with their source)")
+        if self.external_ids and not self.source:
+            raise ValueError("source is required: the one that `external_ids` are of")
+        return self
 
 
-class ListChats(AskingRequest):
+class TextHistory(Request):
+    """Of which text to tell the wordings: by its id, or by the caller's id and the source."""
+
+    id: TextId | None = Field(None, description="Of the text, or of any wording that it had.")
+    external_id: Name = ""
+    source: Name = Field("", description="Name of the source that `external_id` is of.")
+
+    @model_validator(mode="after")
+    def _names_a_text(self) -> TextHistory:
+        if (self.id is None) == (not (self.external_id and self.source)):
+            raise ValueError("id is required (or external_id and source)")
+        return self
+
+
+class ListChats(ManyChatsRequest):
     """Which chats to list."""
 
     text: str = Field(
@@ -125,6 +156,53 @@ class FoundTexts(ScopedResponse):
     missing: list[str] = Field(default_factory=list, description="Ids of nothing that may be seen.")
 
 
+class AmendTexts(Request):
+    """Which texts, and what is to be said of them."""
+
+    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(min_length=1, max_length=1_000)] = Field(
+        validation_alias=AliasChoices("ids", "id"), description="Such as `p12`; of a long text any of its paragraphs."
+    )
+    metadata: dict[str, Any] | None = Field(None, description="In the place of what each had.")
+    expires_at: TimeInput = Field(None, description="From then on they are hidden; `never` lifts it.")
+    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> AmendTexts:
+        if self.metadata is None and self.ttl_seconds is None and self.expires_at is None:
+            raise ValueError("metadata is required, or expires_at, or ttl_seconds")
+        if self.ttl_seconds is not None and self.expires_at is not None:
+            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
+        return self
+
+
+class Amended(Response):
+    """Of which texts it is said now."""
+
+    ids: list[str] = Field(default_factory=list)
+    count: int = 0
+    missing: list[str] = Field(default_factory=list, description="Ids of what is gone, or has been worded anew since.")
+
+
+class Wording(BaseModel):
+    """A wording of a text, in epoch seconds from when until when it stood."""
+
+    ids: list[str] = Field(default_factory=list, description="Of its paragraphs.")
+    text: str = Field(default="", description="Its paragraphs, each on a line.")
+    recorded_at: float = 0.0
+    superseded_at: float | None = None
+    deleted_at: float | None = Field(
+        default=None, description="When it was deleted; it can be restored until it is purged."
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Wordings(Response):
+    """What a text has said, the first wording first; where several chats have a text of that id, one after the other."""
+
+    items: list[Wording] = Field(default_factory=list)
+    count: int = 0
+
+
 @ops.operation("memory_text_admin", "list")
 async def list_texts(kernel: SDKMemoryKernel, request: ListTexts) -> Texts:
     """Page through what is stored, the last stored first."""
@@ -159,10 +237,57 @@ async def get_texts(kernel: SDKMemoryKernel, request: GetTexts) -> FoundTexts:
 
     def read(db: Connection) -> FoundTexts:
         scopes = Access(kernel.store.names, kernel.config).scopes(db, Caller.of(request))
-        ids = list(dict.fromkeys(request.ids))
+        named = {"source": request.source, "external_ids": array(request.external_ids)}
+        of_theirs = [tuple(row) for row in db.run("texts_of_callers_ids", **named)] if request.external_ids else []
+        ids = list(dict.fromkeys([*request.ids, *(id_ for id_, _ in of_theirs)]))
         seen = {row[0] for row in db.run("texts_seen", ids=array(ids), scopes=optional_array(scopes), now=now)}
-        missing = [paragraph_key(id_) for id_ in ids if id_ not in seen]
+        found = {external_id for id_, external_id in of_theirs if id_ in seen}
+        missing = [paragraph_key(id_) for id_ in request.ids if id_ not in seen]
+        missing += [one for one in dict.fromkeys(request.external_ids) if one not in found]
         return FoundTexts(items=_items(db, [id_ for id_ in ids if id_ in seen]), missing=missing)
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_text_admin", "amend", effect="write", role="admin")
+async def amend_texts(kernel: SDKMemoryKernel, request: AmendTexts) -> Amended:
+    """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
+    now, ids = kernel.surroundings.clock.now(), list(dict.fromkeys(request.ids))
+    at = read_expiry(request.expires_at, request.ttl_seconds, now, kernel.zones.general)
+    metadata = None if request.metadata is None else kernel.ingest.metadata("metadata", request.metadata)
+
+    def unit(db: Connection) -> set[int]:
+        seen = {row[0] for row in db.run("texts_seen", ids=array(ids), scopes=None, now=now)}
+        if at is not None:
+            db.run("texts_set_expiry", ids=array(seen), expires_at=None if isinf(at) else at)
+        if metadata is not None:
+            db.run("texts_set_metadata", ids=array(seen), metadata=metadata)
+        return seen
+
+    seen = await kernel.store.write(unit)
+    found = [paragraph_key(id_) for id_ in ids if id_ in seen]
+    return Amended(ids=found, count=len(found), missing=[paragraph_key(id_) for id_ in ids if id_ not in seen])
+
+
+@ops.operation("memory_text_admin", "history", role="admin")
+async def text_history(kernel: SDKMemoryKernel, request: TextHistory) -> Wordings:
+    """Show the wordings that a text has had, deleted ones too until they are purged."""
+
+    def read(db: Connection) -> Wordings:
+        found: dict[tuple[int, int], Wording] = {}
+        for ref, revision, id_, content, recorded_at, superseded_at, deleted_at, metadata in db.run(
+            "texts_wordings", id=request.id, source=request.source, external_id=request.external_id
+        ):
+            one = found.setdefault(
+                (ref, revision),
+                Wording(
+                    recorded_at=recorded_at, superseded_at=superseded_at, deleted_at=deleted_at,
+                    metadata=json.loads(metadata),
+                ),
+            )  # fmt: skip
+            one.ids.append(paragraph_key(id_))
+            one.text += f"\n{content}" if one.text else content
+        return Wordings(items=list(found.values()), count=len(found))
 
     return await kernel.store.read(read)
 

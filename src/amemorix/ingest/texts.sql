@@ -29,8 +29,35 @@ select p.id from paragraphs p
 where p.id in (select value from json_each(:ids)) and (:scopes is null or p.scope in (select value from json_each(:scopes)))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
+-- name: texts_of_callers_ids
+-- paragraphs in place of the texts that a caller knows by these ids, in their order
+select p.id, r.external_id
+from json_each(:external_ids) e join sources o on o.name = :source
+join external_memory_refs r on r.source = o.id and r.external_id = e.value
+join paragraphs p on p.ref = r.id and p.revision = r.revision
+order by e.key, p.ref, p.position;
+
+-- name: texts_wordings
+select p.ref, p.revision, p.id, p.content, p.recorded_at, p.superseded_at, p.deleted_at, p.metadata from paragraphs p
+where p.ref in (select t.ref from paragraphs t where t.id = :id
+                union all
+                select r.id from sources o join external_memory_refs r on r.source = o.id
+                where o.name = :source and r.external_id = :external_id)
+order by p.ref, p.revision, p.position;
+
 -- name: texts_expiry
 select p.id, p.expires_at from paragraphs p where p.id in (select value from json_each(:ids)) and p.expires_at is not null;
+
+-- name: texts_set_expiry
+-- of the whole texts that these paragraphs are of
+update paragraphs set expires_at = :expires_at
+where ref in (select p.ref from paragraphs p where p.id in (select value from json_each(:ids)))
+  and deleted_at is null and superseded_at is null;
+
+-- name: texts_set_metadata
+update paragraphs set metadata = :metadata
+where ref in (select p.ref from paragraphs p where p.id in (select value from json_each(:ids)))
+  and deleted_at is null and superseded_at is null;
 
 -- name: texts_chats
 -- chats that may be seen and hold something, those that were talked in last first

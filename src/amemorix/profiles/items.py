@@ -14,7 +14,7 @@ from ..language.times import format_time
 from ..lazy_regex import lazy_regex
 
 __all__ = [
-    "HEADINGS", "SECTIONS", "Basis", "ProfileItem", "estimated_tokens", "in_order", "ranked", "render", "score", "within",
+    "HEADINGS", "SECTIONS", "Basis", "ProfileItem", "estimated_tokens", "ranked", "render", "score", "side_by_side", "within",
     "worded",
 ]  # fmt: skip
 
@@ -39,7 +39,7 @@ REPEATED = 0.15
 """How much a second mention adds to the weight, and each further doubling."""
 LEAST, ENOUGH = 0.12, 3
 """The weight of what is left out where there are so many statements that weigh more."""
-BREVITY = 0.5
+BREVITY = 0.8
 """How much the length of a statement counts against it where room is short."""
 CONSIDERED = 100
 """Statements of a person that a profile chooses from."""
@@ -129,6 +129,8 @@ def within(
         if item not in relevance and (counts.get(item.section, 0) >= each or (clear and item.weight < LEAST)):
             continue
         other = of_ref.get(item.beside)
+        if other is not None and other.weight < LEAST and not other.mark:
+            other = None  # what doubts it tells a reader nothing
         group = [one for one in (other, item) if one is not None and one not in taken]
         headings = {one.section for one in group} - counts.keys()
         cost = sum(costs[one] for one in group)
@@ -139,26 +141,21 @@ def within(
         for one in group:
             taken[one] = None
             counts[one.section] = counts.get(one.section, 0) + (one not in relevance)
-    return in_order([item for item in items if item in taken])
+    return side_by_side(list(taken))
 
 
-def in_order(items: Sequence[ProfileItem]) -> list[ProfileItem]:
-    """Ranked items by their sections; what another one contradicts or doubts stands right behind it."""
+def side_by_side(items: Sequence[ProfileItem]) -> list[ProfileItem]:
+    """The items, what another one contradicts or doubts right behind it."""
+    refs = {item.ref for item in items} - {""}
     behind: dict[str, list[ProfileItem]] = {}
-    refs = {item.ref for item in items}
-    first: list[ProfileItem] = []
     for item in items:
-        if item.beside and item.beside in refs:
+        if item.beside in refs:
             behind.setdefault(item.beside, []).append(item)
-        else:
-            first.append(item)
+    waiting = [item for item in reversed(items) if item.beside not in refs]
     ordered: list[ProfileItem] = []
-    for item in sorted(first, key=lambda item: SECTIONS.index(item.section)):
-        ordered.append(item)
-        waiting = behind.pop(item.ref, [])
-        while waiting:
-            ordered.append(waiting.pop(0))
-            waiting += behind.pop(ordered[-1].ref, [])
+    while waiting:
+        ordered.append(item := waiting.pop())
+        waiting += reversed(behind.pop(item.ref, []))
     return ordered + [item for some in behind.values() for item in some]
 
 

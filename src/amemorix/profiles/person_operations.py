@@ -76,7 +76,8 @@ class PersonProfile(ScopedResponse):
     summary: str = Field(default="", description="The profile as text.")
     traits: list[str] = Field(default_factory=list, description="The same as short statements, the surest first.")
     items: list[Statement] = Field(
-        default_factory=list, description="The statements with their evidence; none beside an override."
+        default_factory=list,
+        description="The statements with their evidence, the weightiest first; none beside an override.",
     )
     evidence: list[ProfileEvidence] = Field(default_factory=list, description="None beside an override.")
     profile_source: str = Field(default="auto_snapshot", description="`auto_snapshot` or `manual_override`.")

@@ -25,7 +25,7 @@ from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT, PersonNames
 from . import rows as profile_rows
-from .items import ProfileItem, estimated_tokens, in_order, ranked, render, within
+from .items import ProfileItem, estimated_tokens, ranked, render, side_by_side, within
 from .rows import OverrideRow, Version
 from .statements import fact_items, line_items, relation_item
 
@@ -172,7 +172,7 @@ class PersonProfileService:
         for version in versions:
             moment = Moment(self._clock.now(), as_of=version.at)
             facts = facts_held(db, rows, [version.scope], moment, limit=EVERYTHING_KEPT)
-            items = in_order(ranked(self._statements(db, rows, facts, self._zones.general, as_of=version.at)))
+            items = side_by_side(ranked(self._statements(db, rows, facts, self._zones.general, as_of=version.at)))
             found.append((version, items, render(name, items, self._zones.general)))
         return found, total
 
@@ -292,7 +292,7 @@ class PersonProfileService:
             spans = find_span(item.statement, now=item.at, zone=zone)
             return (as_of or now) <= max((span.end for _, span in spans), default=item.at + OPEN_FOR)
 
-        return [item for item in fact_items(facts, said, chinese=chinese) if is_open(item)]
+        return [item for item in fact_items(facts, said, chinese=chinese, zone=zone) if is_open(item)]
 
     def _related(
         self, db: Connection, person: PersonNames, rows: Sequence[int], seen: Sequence[int] | None, now: float,

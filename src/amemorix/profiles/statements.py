@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date as day
+from datetime import tzinfo
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from ..facts.language.slots import STATEMENT
+from ..facts.query import FIRST_PERSON
 from ..facts.rows import FactRow
+from ..facts.timeline import ANY
 from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.stopwords import is_talk
-from ..language.times import is_question
+from ..language.times import find_span, is_question
 from ..lazy_regex import lazy_regex
 from .items import ProfileItem, estimated_tokens
 from .rows import Line, RelationOf, Said
@@ -34,27 +38,46 @@ BY_HAND = 0.7
 """The least weight of what a hand or another program has stated."""
 HAPPENED = 1.6
 """A factor for what happened to a person: it is asked for as often as what lasts."""
-OLDER = 0.7
+NEWS = 0.3
+"""A factor for what was kept only because it is news of something else."""
+ALL_TOLD = 9
+"""Words that say something in particular with which a statement has all of its weight."""
+OLDER = 0.85
 """A factor for what something later puts in doubt."""
 CONTESTED = 0.6
 """A factor for what somebody says against the person's own word: it comes after that, however new it is."""
 HANDED_IN = 0.6
 """The weight of a relation."""
 TELLING, TELLING_WORDS = 3, 2
-"""Lines shown of somebody of whom nothing lasting is known, and content words of the least of them."""
+"""Lines shown of somebody of whom nothing lasting is known, and telling words of the least of them."""
 _CONTESTED = {
     True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
     False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
 }
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 _DOUBTED = (" (outdated?)", "（可能已过时）")
+MONTH = 31
+"""Days of a stretch of time up to which its middle is told as a day."""
 PAST = ("event", "opinion")
 """Kinds of what nothing later puts in doubt."""
+UNSETTLED = ("", "plan", "habit", "event", "opinion")
+"""Kinds of what may be a plan by its words."""
 _UNDATED = frozenset(("name", "nickname", "birthday", "phone", "email", "hometown"))
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
-_DAY = lazy_regex(r"\(\d{4}-\d\d")
-"""A date that a sentence has already."""
-_ENDS = " ，,；;。.!！…~～"
+_ENDS = " ，,；;。.!！…~～-–—"
+_CLAUSES = lazy_regex(
+    r"(?:(?<=[,;.!])|(?<=\s[-–—]))\s+|(?<=[，；。！])|\s+(?=and (?:i|it|we|they|that)\b)", re.IGNORECASE
+)
+_OWN_CLAUSE = lazy_regex(r"(?:i|i['’]\w+|my|we|we['’]\w+|our)\b|我", re.IGNORECASE)
+"""What a clause begins with that stands without the one before it."""
+_PREPOSITION = lazy_regex(
+    r"\b(?:about|after|around|before|by|during|for|from|in|of|on|over|since|until) $", re.IGNORECASE
+)
+_DATE = lazy_regex(r"\((?:(\d{4}(?:-\d\d){0,2}|\d{4}-\d{4})|(\d{4}-\d\d-\d\d) - (\d{4}-\d\d-\d\d))\)")
+"""The date that follows a time in words: one, or the first and the last day."""
+_DATES = lazy_regex(r"\b\d{4}-\d\d(?:-\d\d)?|\b(?:19|20)\d\d(?:-\d{4})?\b")
+_NAME = lazy_regex(r"(?<=[a-z,'’\"(] )(?!I\b)[A-Z]\w")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
 
 
 @cache
@@ -68,8 +91,30 @@ def _leading() -> re.Pattern[str]:
 
 
 @cache
+def _kept() -> re.Pattern[str]:
+    return re.compile(_words()["kept"]["words"], re.IGNORECASE)
+
+
+@cache
 def _unclear() -> list[tuple[re.Pattern[str], float]]:
     return [(re.compile(one["words"], re.IGNORECASE), one["factor"]) for one in _words()["unclear"]]
+
+
+@cache
+def _vague() -> tuple[frozenset[str], re.Pattern[str]]:
+    words = _words()["vague"]
+    chinese = sorted(words["chinese"].split(), key=len, reverse=True)
+    return frozenset(tokens(words["english"])), re.compile("|".join(chinese))
+
+
+@lru_cache(maxsize=4096)
+def telling_words(sentence: str) -> float:
+    """How many words say something in particular: a name and a date count twice, of Chinese two characters once."""
+    vague, chinese = _vague()
+    bare = chinese.sub(" ", _DATES.sub(" ", sentence))
+    words = {word for word in tokens(_HAN.sub(" ", bare)) if word not in vague and not is_talk(word)}
+    named = len(_NAME.findall(bare)) + 2 * len(_DATES.findall(sentence))
+    return len(words) + named + len(_HAN.findall(bare)) / 2
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +123,9 @@ def clarity(sentence: str) -> float:
     return math.prod(factor for words, factor in _unclear() if words.search(sentence))
 
 
-def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool) -> list[ProfileItem]:
+def fact_items(
+    facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool, zone: tzinfo
+) -> list[ProfileItem]:
     """Facts as statements; a typed fact and the sentence that carries it are one."""
     sentences = {
         fact.id: next((one.sentence for one in said.get(fact.id, ()) if one.sentence), "")
@@ -103,22 +150,26 @@ def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, 
             items[place] = replace(items[place], evidence=tuple(evidence))
             continue
         places |= dict.fromkeys(keys, len(items))
-        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese))
+        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese, zone=zone))
     return _beside(items, facts)
 
 
-def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool) -> ProfileItem:
+def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool, zone: tzinfo) -> ProfileItem:
     teller = rows[0].teller if rows else ""
     own = fact.authority in OWN
-    words = shortened(sentence)
-    weight = fact.importance * (clarity(words) if fact.attribute == STATEMENT else 1.0)
-    weight = min(1.0, weight * (HAPPENED if fact.kind == "event" else 1.0) * (OLDER if fact.doubted_by else 1.0))
+    said_at = rows[0].at if rows else fact.valid_from
+    words = _with_dates(shortened(sentence), said_at, zone)
+    weight = fact.importance
     if fact.attribute == STATEMENT:
+        weight *= clarity(words) * math.sqrt(min(1.0, telling_words(words) / ALL_TOLD))
+        weight *= 1.0 if fact.kind or fact.asserted_at is not None else NEWS
+    weight = min(1.0, weight * (HAPPENED if fact.kind == "event" else 1.0) * (OLDER if fact.doubted_by else 1.0))
+    if fact.attribute == STATEMENT or (fact.norm == ANY and words):
         basis = "model" if fact.authority == "model" else "said" if fact.authority == "direct_user" else "told"
         text = words or fact.value
         if basis == "told" and teller:
             text = f"{teller}：“{text}”" if chinese else f'{teller}: "{text}"'
-        at = rows[0].at if rows else fact.valid_from
+        at = said_at
     else:
         basis, text, at = "fact", worded_fact(fact.attribute, fact.value, fact.polarity < 0, chinese), fact.valid_from
         if words and estimated_tokens(words) - estimated_tokens(fact.value) > MORE and fact.polarity > 0:
@@ -138,7 +189,7 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         mark=mark,
         sentence=words if basis == "fact" else "",
         beside=fact_key(fact.doubted_by or 0) if doubted else "",
-        dated=fact.attribute not in _UNDATED and _DAY.search(text) is None,
+        dated=fact.attribute not in _UNDATED and _DATES.search(text) is None,
     )
 
 
@@ -167,7 +218,7 @@ def fact_section(attribute: str, kind: str, denied: bool, text: str) -> str:
         return section
     section = _words()["kinds"].get(kind, "notes")
     folded = fold(text)
-    if any(word in folded for word in words["plans"]):
+    if kind in UNSETTLED and any(word in folded for word in words["plans"]):
         return "plans"
     if kind == "preference" and (denied or any(word in folded for word in words["dislikes"])):
         return "dislikes"
@@ -215,14 +266,13 @@ def relation_item(relation: RelationOf) -> ProfileItem:
 
 
 def line_items(lines: Sequence[Line]) -> list[ProfileItem]:
-    """The most telling of what a person said lately, the newest first: what shares most words with the rest of it."""
-    lasting = [line for line in lines if fact_section(STATEMENT, "", False, line.content) != "plans"]  # plans run out
-    bare = {line: {word for word in tokens(line.content) if not is_talk(word)} for line in lasting}
-    counts = Counter(word for words in bare.values() for word in words)
-    asserted = [line for line, words in bare.items() if len(words) >= TELLING_WORDS and not is_question(line.content)]
-    best = sorted(
-        asserted, key=lambda line: (-sum(map(counts.__getitem__, bare[line])) / (8 + len(bare[line])), -line.id)
-    )
+    """The most telling of what a person said lately, the newest first; where nothing tells much, what is in the first person."""
+    asserted = [line for line in lines if not is_question(line.content)]
+    # plans run out
+    lasting = [line for line in asserted if fact_section(STATEMENT, "", False, line.content) != "plans"]
+    telling = [line for line in lasting if telling_words(line.content) >= TELLING_WORDS]
+    telling = telling or [line for line in lasting if FIRST_PERSON.search(line.content)]
+    best = sorted(telling, key=lambda line: (-telling_words(shortened(line.content)), -line.id))
     return [
         ProfileItem("recent", text, "said", (line.id,), 0.4, line.at, weight=0.1)
         for line in sorted(best[:TELLING], key=lambda line: -line.id)
@@ -230,13 +280,53 @@ def line_items(lines: Sequence[Line]) -> list[ProfileItem]:
     ]
 
 
+@lru_cache(maxsize=4096)
 def shortened(text: str) -> str:
-    """In one line; of a long text as many clauses as have room."""
+    """In one line, without clauses around it that say nothing; of a long text as many clauses as have room."""
     text = " ".join(text.split()).strip(_ENDS)
     text = text[end.end() :] if (end := _leading().match(text)) else text
+    starts = [0, *(found.end() for found in _CLAUSES.finditer(text))]
+    clauses = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    while len(clauses) > 1 and _is_aside(clauses[0]) and _OWN_CLAUSE.match(clauses[1]):
+        clauses.pop(0)
+    while len(clauses) > 1 and _is_aside(clauses[-1]) and _OWN_CLAUSE.match(clauses[0]):
+        clauses.pop()
+    text = "".join(clauses).strip(_ENDS)
     if len(text) < SHORTEST:
         return ""
     if len(text) <= LONGEST:
         return text
     ends = (max(text.rfind(mark, LONGEST // 3, LONGEST) for mark in marks) for marks in ("。！？.!?；;", "，,、", " "))
     return text[: next((end for end in ends if end > 0), LONGEST)].rstrip(_ENDS) + "…"
+
+
+@lru_cache(maxsize=4096)
+def _with_dates(text: str, at: float, zone: tzinfo) -> str:
+    """Times in words that are followed by their dates as one date: `on 2023-10-20` for `last Friday (2023-10-20)`."""
+    if not _DATE.search(text):
+        return text
+    for words, _ in find_span(text, now=at, zone=zone):
+        start = text.find(f"{words} (")
+        found = _DATE.match(text, start + len(words) + 1) if start >= 0 else None
+        if found is None:
+            continue
+        before, chinese = text[:start], is_mostly_cjk(words)
+        follows, lead = _PREPOSITION.search(before), ""
+        if date := found[1]:
+            if not (follows or chinese):
+                lead = "on " if len(date) == len("2023-10-20") else "in "
+        elif follows or text.startswith((" was ", " is ", " has "), found.end()):
+            continue  # how long something took, or how it was
+        else:
+            try:
+                first, last = day.fromisoformat(found[2]), day.fromisoformat(found[3])
+            except ValueError:
+                continue
+            date = str(first + (last - first) / 2)[: 10 if (last - first).days < MONTH else 7]
+            lead, date = ("", f"{date}前后") if chinese else ("around ", date)
+        text = f"{before}{lead if before else lead.capitalize()}{date}{text[found.end() :]}"
+    return text
+
+
+def _is_aside(clause: str) -> bool:
+    return not telling_words(clause) and not _kept().search(clause)

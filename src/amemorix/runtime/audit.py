@@ -73,7 +73,7 @@ class ChangeItem(BaseModel):
     component: str
     action: str
     requested_by: str
-    door: str = Field(description="`host`, `http`, `cli`, or `memory` for what it does by itself.")
+    door: str = Field(description="`host`, `python`, `http`, `mcp`, `cli`, or `memory` for what it does by itself.")
     calls: int
     rows: int = Field(description="Rows written, with those of indexes and logs that go with them.")
     target: str = Field(

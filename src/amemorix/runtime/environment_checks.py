@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +20,7 @@ from ..runtime_status import RuntimeStatus
 from ..store.metadata_store import MetadataStore
 from .checks import Check, FindingItem
 
-__all__ = ["ChatCheck", "ConfigCheck", "DiskCheck", "ModelCheck"]
+__all__ = ["ChatCheck", "ConfigCheck", "DiskCheck", "ModelCheck", "disk_findings"]
 
 LOW_DISK_BYTES = 500_000_000
 MEND_MODEL = "Mend the model or its endpoint; the memory asks again by itself."
@@ -36,17 +36,21 @@ class DiskCheck(Check):
     store: MetadataStore
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        folder = self.store.folder
-        held = sum(path.stat().st_size for path in self.store.files if path.exists())
-        free = shutil.disk_usage(folder).free
-        need = LOW_DISK_BYTES + held
-        detail = f"{free / 1e9:.1f} GB free, the database takes {held / 1e9:.2f} GB"
-        mend = "" if free > need else f"Make room: {need / 1e9:.1f} GB are wanted."
-        found = [FindingItem("disk", free > need, detail, mend)]
-        if not os.access(folder, os.W_OK):
-            mend = "Give this user leave to write there."
-            found.append(FindingItem("folder", False, f"{folder} cannot be written", mend))
-        return found
+        return disk_findings(self.store.folder, self.store.files)
+
+
+def disk_findings(folder: Path, files: Iterable[Path]) -> list[FindingItem]:
+    """Of a folder that is there, and the files of the database in it."""
+    held = sum(path.stat().st_size for path in files if path.exists())
+    free = shutil.disk_usage(folder).free
+    need = LOW_DISK_BYTES + held
+    detail = f"{free / 1e9:.1f} GB free, the database takes {held / 1e9:.2f} GB"
+    mend = "" if free > need else f"Make room: {need / 1e9:.1f} GB are wanted."
+    found = [FindingItem("disk", free > need, detail, mend)]
+    if not os.access(folder, os.W_OK):
+        mend = "Give this user leave to write there."
+        found.append(FindingItem("folder", False, f"{folder} cannot be written", mend))
+    return found
 
 
 @dataclass

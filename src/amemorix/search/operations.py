@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from ..facts.query import FactItem
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, TimeInput
+from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, TimeInput
 from ..ingest.operations import Message
 from ..ops import Operations, ScopedResponse
 from .language.dialogue import speaker_role
@@ -42,7 +42,7 @@ class ContextMessage(Message):
         return speaker_role(self.role or self.speaker)
 
 
-class KernelSearchRequest(AskingRequest):
+class KernelSearchRequest(ManyChatsRequest):
     """Arguments of `search_memory`."""
 
     query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")

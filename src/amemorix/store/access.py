@@ -53,12 +53,15 @@ class Caller:
     respect_filter: bool = True
     include_private: bool | None = None
     """Beside a chat: also what the user said in private; `profile.share_private` when None."""
+    chat_pattern: str | None = None
+    """For nobody: a pattern of the ids of the chats that are read."""
 
     @classmethod
     def of(cls, request: Any) -> Caller:
         """The caller of a request with these fields."""
         filtered = getattr(request, "respect_filter", True)
-        return cls(request.chat_id, request.group_id, request.user_id, filtered, request.include_private)
+        asking = (request.chat_id, request.group_id, request.user_id, filtered, request.include_private)
+        return cls(*asking, getattr(request, "chat_pattern", None))
 
     @property
     def named(self) -> bool:
@@ -87,8 +90,9 @@ class Access:
     def scopes(self, db: Connection, caller: Caller) -> tuple[int, ...] | None:
         """Scope rows that the caller may read: none for one whom the filter does not serve; None means every one.
 
-        A chat sees itself, chats that share a group with it, and global memories; nobody named sees everything, less
-        what the chat filter hides. A user beside a chat is who asks: they do not make the chat their private one.
+        A chat sees itself, chats that share a group with it, and global memories; nobody named sees everything, or the
+        chats of the pattern alone, less what the chat filter hides. A user beside a chat is who asks: they do not make
+        the chat their private one.
         """
         if not self.serves(db, caller):
             return ()
@@ -102,7 +106,7 @@ class Access:
         if user and (chat or group):
             private = config.profile.share_private if caller.include_private is None else caller.include_private
             own.update(names.chats_of(db, "", user) if private else ())
-        scopes: set[int] | None = None
+        scopes: set[int] | None = set(names.chats_like(db, caller.chat_pattern)) if caller.chat_pattern else None
         if caller.named and not config.global_memory_sharing_enabled:
             known = names.chat_key(db, chat) if chat else None
             whose = group or (known.group_id if known else "")

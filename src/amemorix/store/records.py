@@ -137,3 +137,5 @@ class Stored:
     warnings: tuple[str, ...] = ()
     expiry_changed: bool = False
     """True for an existing text that was given another time to expire."""
+    metadata_changed: bool = False
+    """True for an existing text that was given other metadata."""

@@ -13,7 +13,7 @@ from amemorix.lazy_regex import lazy_regex
 
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
-__all__ = ["CATEGORIES", "read_locomo"]
+__all__ = ["CATEGORIES", "read_locomo", "turn_ids"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _SESSION = lazy_regex(r"session_(\d+)")
@@ -55,14 +55,14 @@ def _turn(turn: dict[str, Any]) -> Turn:
     caption = turn.get("blip_caption", "")
     shared = f" [shares {caption}]" if caption else ""
     extra = {key: value for key, value in turn.items() if key not in _STORED}
-    return Turn(_turn_ids(turn["dia_id"])[0], turn["speaker"], f"{turn['text']}{shared}".strip(), extra)
+    return Turn(turn_ids(turn["dia_id"])[0], turn["speaker"], f"{turn['text']}{shared}".strip(), extra)
 
 
 def _question(id_: str, qa: dict[str, Any], session_of: Mapping[str, str]) -> Question:
     found: dict[str, None] = {}
     unusable: list[str] = []
     for entry in map(str, qa.get("evidence", ())):
-        ids = [turn for turn in _turn_ids(entry) if turn in session_of]
+        ids = [turn for turn in turn_ids(entry) if turn in session_of]
         found.update(dict.fromkeys(ids))
         if not ids:
             unusable.append(entry)
@@ -71,6 +71,6 @@ def _question(id_: str, qa: dict[str, Any], session_of: Mapping[str, str]) -> Qu
     return Question(id_, str(qa["question"]), category, tuple(found), sessions, tuple(unusable))
 
 
-def _turn_ids(text: str) -> list[str]:
+def turn_ids(text: str) -> list[str]:
     """Every `D<session>:<turn>` in a text; `D8:6; D9:17` holds two, `D:11:26` means `D11:26`."""
     return [f"D{int(session)}:{int(turn)}" for session, turn in _TURN_ID.findall(text)]

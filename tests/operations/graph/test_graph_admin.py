@@ -11,11 +11,12 @@ import networkx as nx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import pause_background
+from amemorix.testing import FrozenClock, pause_background
 from conftest import Open
-from entrance import data_of, refused, told
+from entrance import data_of, refused, rows, said, told
 from graph_entrance import changed, edges, family, graph, nodes, page, triple
 
+NOW = FrozenClock().now()
 HIDDEN = {"filter": {"enabled": True, "mode": "blacklist", "chats": ["stream:secret"]}}
 
 
@@ -403,3 +404,53 @@ async def test_a_file_that_cannot_be_written_is_told(host: AMemorixHostService) 
     (data_of(host) / "exports").write_text("in the way")
     result = await host.invoke("memory_graph_admin", {"action": "export", "path": "graph.json"})
     assert (result["success"], result["error_code"]) == (False, "storage_failure")
+
+
+async def test_a_node_tells_what_facts_join_the_person_to(host: AMemorixHostService) -> None:
+    """As far as the fact is seen, and as long as it stands; the graph itself has no such relation."""
+    await told(host, "Ann met Bo in June", relations=[triple("Ann", "met", "Bo")])
+    await said(host, "home", ("Ann", "my dog's name is Comet", NOW))
+    await said(host, "work", ("Ann", "I work at Siemens now", NOW - 60))
+    await host.settle()
+
+    async def known(**args: Any) -> dict[str, str]:
+        return {
+            one["id"]: f"{one['predicate']} {one['object']}"
+            for one in (await graph(host, "node_detail", node="Ann", **args))["known"]
+        }
+
+    everything, at_home = await known(), await known(chat_id="home")
+    assert list(at_home.values()) == ["pet Comet (dog)"]
+    assert set(everything.values()) == {"pet Comet (dog)", "workplace Siemens"}
+    (view,) = at_home
+    fact = view.removeprefix("fact:")
+    shown = await graph(host, "node_detail", node="Ann")
+    assert (shown["relation_count"], [one["text"] for one in shown["relations"]]) == (1, ["Ann met Bo"])
+    for action in ("edge_detail", "delete_edge"):
+        answer = await host.invoke("memory_graph_admin", {"action": action, "relation": view})
+        assert not answer["success"]
+
+    gone = await host.invoke("memory_fact_admin", {"action": "retract", "fact_id": fact})
+    assert await known(chat_id="home") == {}
+    await host.invoke("memory_fact_admin", {"action": "undo", "undo_id": gone["undo_id"]})
+    assert await known(chat_id="home") == at_home
+
+    (line,) = [row for (row,) in rows(host, "select id from paragraphs where content like '%Comet%'")]
+    selected = {"action": "execute", "mode": "paragraph", "selector": f"p{line}"}
+    deleted = await host.invoke("memory_delete_admin", selected)
+    assert deleted["success"], deleted
+    await host.settle()
+    assert set((await known()).values()) == {"workplace Siemens"}
+    restored = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]})
+    assert restored["success"], restored
+    await host.settle()
+    assert await known(chat_id="home") == at_home
+
+
+async def test_a_name_of_several_persons_joins_to_nothing(host: AMemorixHostService) -> None:
+    await told(host, "Ann met Bo in June", relations=[triple("Ann", "met", "Bo")])
+    for person in ("u1", "u2"):
+        message = {"speaker": "Ann", "person_id": person, "text": f"my dog's name is Comet-{person}", "time": NOW}
+        await host.invoke("ingest_messages", {"chat_id": "home", "messages": [message]})
+    await host.settle()
+    assert (await graph(host, "node_detail", node="Ann"))["known"] == []

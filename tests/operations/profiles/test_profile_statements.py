@@ -230,3 +230,76 @@ async def test_a_profile_costs_the_same_however_much_is_known(tmp_path: Any) -> 
             " and deleted_at is null order by importance desc, id desc limit 300",
         )
         assert "facts_by_weight" in str(plan)
+
+
+async def test_what_says_something_in_particular_comes_first(held: AMemorixHostService) -> None:
+    await state(held, "My loved ones always support me through tough times, it means so much")
+    await state(held, "I collect vinyl records from Ghana")
+    await state(held, "我觉得生活里最重要的就是开心，真的很感恩")
+    await state(held, "我养了一只叫团子的英短")
+    statements = [item["statement"] for item in (await profile(held))["items"]]
+    assert set(statements[:2]) == {"我养了一只叫团子的英短", "I collect vinyl records from Ghana"}
+
+
+@pytest.mark.parametrize(
+    ("said_so", "told"),
+    [
+        ("I sold my flat last Friday (2023-11-10)", "I sold my flat on 2023-11-10"),
+        (
+            "Last week (2023-11-06 - 2023-11-12) I had my wisdom teeth out",
+            "Around 2023-11-09 I had my wisdom teeth out",
+        ),
+        ("I have had a cough since last Friday (2023-11-10)", "I have had a cough since 2023-11-10"),
+        ("We opened our bakery about three years ago (2020)", "We opened our bakery about 2020"),
+        ("I quit last month (2023-10 was hell)", "I quit last month (2023-10 was hell)"),
+        ("I sail for the last week (2023-11-06 - 2023-11-12)", "I sail for the last week (2023-11-06 - 2023-11-12)"),
+        (
+            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
+            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
+        ),
+        ("I fell last week (2023-02-30 - 2023-02-31)", "I fell last week (2023-02-30 - 2023-02-31)"),
+        ("我上周五 (2023-11-10) 把房子卖了", "我2023-11-10 把房子卖了"),
+        ("我上周 (2023-11-06 - 2023-11-12) 去拔了智齿", "我2023-11-09前后 去拔了智齿"),
+    ],
+)
+async def test_a_time_in_words_is_told_as_its_date(held: AMemorixHostService, said_so: str, told: str) -> None:
+    await state(held, said_so, kind="event", ago=2 * DAY)
+    assert lines_of(await profile(held)) == {"notes": [told]}
+
+
+@pytest.mark.parametrize(
+    ("said_so", "told"),
+    [
+        ("I passed my pilot's exam in Lyon, it was so amazing!", "I passed my pilot's exam in Lyon"),
+        ("Oh wow, it's been so busy - I run a flower stall in Delft", "I run a flower stall in Delft"),
+        ("I wanted a kayak from Oslo, but I couldn't.", "I wanted a kayak from Oslo, but I couldn't"),
+        ("I tried oysters in Brest, I hated it", "I tried oysters in Brest, I hated it"),
+        ("With help from Dario, I made it through.", "With help from Dario, I made it through"),
+        ("我考下了潜水证，真的太开心了！", "我考下了潜水证"),
+        ("我报了潜水班，但是没去", "我报了潜水班，但是没去"),
+    ],
+)
+async def test_a_clause_that_says_nothing_is_left_out(held: AMemorixHostService, said_so: str, told: str) -> None:
+    await state(held, said_so, kind="event")
+    assert lines_of(await profile(held)) == {"notes": [told]}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["我好困", "我饿了", "我先睡了", "我到家了", "我有点烦"],
+        ["i'm so tired", "i'm hungry", "i'm off to bed", "i'm home", "i can't even"],
+        ["我在等车", "我迟到了", "我感冒了", "我没带伞", "我今天请假"],
+        ["i feel sick today", "i overslept", "i'm stuck in traffic", "i'll be late", "i forgot my keys again"],
+        ["我喜欢猫", "我不吃辣", "我住五楼", "我属兔", "我会游泳"],
+        ["i like cats", "i hate mornings", "i have two sisters", "i drive a van", "i can juggle"],
+    ],
+)
+async def test_nobody_who_said_five_lines_of_themselves_has_an_empty_profile(
+    host: AMemorixHostService, lines: list[str]
+) -> None:
+    await said(host, "c", *(("u1", line, NOW - n * 60) for n, line in enumerate(lines)))
+    await host.settle()
+    found = await profile(host)
+    assert found["items"]
+    assert found["summary"]

@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from ...locale import told
-from ..python.calls import Answering, AsyncCalls, selected
+from ..python.calls import AsyncCalls, CallsOf, selected
 from .memory_client import opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, remark, say
 
@@ -23,21 +23,10 @@ EXAMPLES = 5
 """Texts that are shown before they are forgotten."""
 
 
-class _Calls(AsyncCalls):
-    def __init__(self, memory: Answering) -> None:
-        self._memory = memory
-
-    async def _ready(self) -> Answering:
-        return self._memory
-
-    async def close(self) -> None:
-        """The command closes what it has opened."""
-
-
 def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
     async def asked() -> T:
         async with opened(config) as memory:
-            return await ask(_Calls(memory))
+            return await ask(CallsOf(memory))
 
     return asyncio.run(asked())
 
@@ -64,8 +53,9 @@ def people(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """List the people of whom something is known."""
-    ask = {"action": "list", "keyword": text, "limit": min(last, 200)}
-    found = _asked(config, lambda memory: memory.call("memory_profile_admin", **ask))
+    found = _asked(
+        config, lambda memory: memory.call("memory_profile_admin", action="list", keyword=text, limit=min(last, 200))
+    )
     table = columns("person", "name", "also", "what is known")
     for one in found["items"]:
         summary = " · ".join(one["summary"].splitlines()[1:])
@@ -89,7 +79,9 @@ def log(
 
 def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Show texts with where they are from."""
-    found = _asked(config, lambda memory: memory.call("memory_text_admin", action="get", ids=ids, scope="all"))
+    found = _asked(
+        config, lambda memory: memory.call("memory_text_admin", {"action": "get", "ids": ids, "scope": "all"})
+    )
     for one in found["items"]:
         print_stored(one["text"])
         for key in (

@@ -19,7 +19,12 @@ from ...version import program
 from .terminal import DEFAULT_CONFIG, FriendlyGroup, localised_command, translate_typer
 
 COMMANDS = {
+    "init": ("amemorix.frontends.cli.init:init", "Write a commented configuration into a project, and say what to do next; nothing is overwritten."),
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
+    "mcp": (
+        "amemorix.frontends.cli.mcp:mcp_command",
+        "Serve the memory to an MCP client on standard input and output, until it hangs up.",
+    ),
     "call": ("amemorix.frontends.cli.call:app", "Call any operation, its arguments as options, and print its JSON answer."),
     "invoke": ("amemorix.frontends.cli.memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
     "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found."),
@@ -43,6 +48,10 @@ COMMANDS = {
     "check": (
         "amemorix.frontends.cli.runtime:check",
         "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
+    ),
+    "doctor": (
+        "amemorix.frontends.cli.doctor:doctor",
+        "Look at all that a memory needs to run, and say what to do; exit code 1 if something is wrong.",
     ),
     "audit": ("amemorix.frontends.cli.runtime:audit", "Show who changed what, and when, the newest first."),
     "backup": ("amemorix.frontends.cli.backup:backup", "Back the memory up, while it is in use."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,8 @@ from ...errors import StorageFailure
 from ...locale import told, word
 from .memory_client import answered, ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
+
+__all__ = ["audit", "check", "examined", "show_findings"]
 
 ADMIN = "memory_runtime_admin"
 
@@ -55,23 +58,30 @@ def check(
 ) -> None:
     """Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong."""
     args = {"action": "repair"} if repair else {"action": "refresh_self_check", "deep": deep, "probe": probe}
-    answer = asyncio.run(_asked(config, args))
+    answer = asyncio.run(examined(config, args))
     for line in answer.get("done", ()):
         say(f"Mended {line}", "green")
     report = answer["report"]
-    table = columns("check", "ok", "found", "what to do")
-    for one in report["findings"]:
-        ok = word("yes") if one["ok"] else word("no")
-        table.add_row(one["name"], ok, told(one["detail"]), told(one["mend"]), style="" if one["ok"] else "red")
-    out().print(table)
-    say(report["message"], "green" if report["ok"] else "red")
+    show_findings(report["findings"], report["message"])
     if not repair and any(finding["repairable"] for finding in report["findings"]):
         say("Run it with --repair to mend what can be mended.")
     if not report["ok"]:
         raise typer.Exit(1)
 
 
-async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
+def show_findings(findings: Iterable[Mapping[str, Any]], message: str) -> None:
+    """A table of what was looked at, and the sentence that sums it up."""
+    table, well = columns("check", "ok", "found", "what to do"), True
+    for one in findings:
+        ok = word("yes") if one["ok"] else word("no")
+        table.add_row(one["name"], ok, told(one["detail"]), told(one["mend"]), style="" if one["ok"] else "red")
+        well = well and one["ok"]
+    out().print(table)
+    say(message, "green" if well else "red")
+
+
+async def examined(config: Path, args: dict[str, Any]) -> dict[str, Any]:
+    """The report of a check; of a memory that cannot be opened, why, and which backup to restore."""
     async with AsyncExitStack() as stack:
         try:
             memory = await stack.enter_async_context(opened(config))

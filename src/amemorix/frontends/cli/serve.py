@@ -68,6 +68,7 @@ def _tell(listening: Listening) -> None:
     if stats["notice"]:
         say(f"          {stats['notice']}", "yellow")
     say(f"  config  {listening.config_path.absolute()} (an edit applies when it is saved)")
+    say(f"  docs    {listening.url}/docs")
     command, path = "amemorix", listening.config_path
     if not shutil.which(command):  # how this program was called, if its name alone would not be found
         own = Path(sys.argv[0]).absolute()

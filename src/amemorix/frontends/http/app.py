@@ -23,7 +23,9 @@ from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...locale import accepted, speaking
 from ...version import __version__, commit
+from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
+from .docs_page import DOCS_PATH, docs_page
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
 from .metrics import UPLOAD, Metrics
 from .openapi import openapi_document
@@ -40,15 +42,17 @@ CLOSED_BY_CALLER = 499
 def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> Starlette:
     """An ASGI application over a host that somebody else starts and stops.
 
-    With tokens, all but `/healthz` and `/readyz` needs one, and may do what it allows; without, only calls addressed to
-    this machine are answered.
+    With tokens, all but `/healthz`, `/readyz` and the page at `/docs`, which holds nothing of the memory, needs one, and may
+    do what it allows; without, only calls addressed to this machine are answered.
     """
     handlers = _Handlers(host)
     routes = [
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
+        Route("/mcp", McpEndpoint(host, handlers.figures), methods=["POST"]),
         Route("/openapi.json", handlers.openapi),
+        Route(DOCS_PATH, handlers.docs),
         Route("/healthz", handlers.health),
         Route("/readyz", handlers.ready),
         Route("/metrics", handlers.metrics),
@@ -147,6 +151,9 @@ class _Handlers:
         if self._openapi is None:
             self._openapi = openapi_document()
         return JsonAnswer(self._openapi)
+
+    async def docs(self, request: Request) -> Response:  # noqa: ARG002
+        return docs_page()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         return JsonAnswer({"success": True, "status": "alive", "version": __version__, "commit": commit()})

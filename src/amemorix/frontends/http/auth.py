@@ -17,14 +17,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...audit_context import Grant
 from ...errors import Forbidden, MemoryFault
 from ...locale import localised, spoken
+from .docs_page import DOCS_PATH
 from .json_response import encoded
 from .tokens import Tokens
 
 __all__ = ["GRANT", "Guard", "JsonAnswer", "fault_answer", "is_loopback", "resolves_to_loopback"]
 
 log = logging.getLogger(__name__)
-OPEN_PATHS = ("/healthz", "/readyz")
-"""Answer without a token, for whoever watches the process."""
+OPEN_PATHS = ("/healthz", "/readyz", DOCS_PATH)
+"""Answer without a token: for whoever watches the process, and the page in which a token is typed."""
 GRANT = "amemorix.grant"
 """Where a request carries what its token allows; absent on an open path without a token."""
 REASONS = {

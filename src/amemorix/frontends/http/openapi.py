@@ -149,12 +149,14 @@ def _own_paths() -> dict[str, Any]:
     anything = {"type": "object"}
     alive, ready = _described("The process lives.", anything), _described("Calls are answered.", anything)
     waiting = _described("Calls are not answered yet, or no longer.", FAULT)
+    page = _described("HTML.", {"type": "string"}, "text/html")
     figures = _described("Prometheus text format.", {"type": "string"}, "text/plain")
     return {
         f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
         "/healthz": {"get": _about("healthz", "Whether the process lives.", alive) | {"security": [{}]}},
         "/readyz": {"get": _about("readyz", "Whether calls are answered.", ready, **{"503": waiting})},
         "/metrics": {"get": _about("metrics", "Figures for Prometheus.", figures)},
+        "/docs": {"get": _about("docs", "A page to read and try this description in.", page) | {"security": [{}]}},
         "/openapi.json": {"get": _about("openapi", "This description.", _described("OpenAPI 3.1.", anything))},
     }
 

@@ -29,7 +29,7 @@ from .auth import is_loopback, resolves_to_loopback
 from .connections import Connections
 from .tokens import Tokens
 
-__all__ = ["Listening", "serve"]
+__all__ = ["Listening", "listening", "refuse_open_door", "serve"]
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 10
@@ -65,11 +65,11 @@ async def serve(
     config = await asyncio.to_thread(load, config_path, create=True)
     tokens = await asyncio.to_thread(Tokens.read, config.http, environ, project_folder(config_path.absolute()))
     address, number = host or config.http.host, config.http.port if port is None else port
-    _refuse_open_door(address, bool(tokens), config)
+    refuse_open_door(address, bool(tokens), config)
     os.umask(UMASK)
     await asyncio.to_thread(commit)  # may ask git, for which no call should wait
     memory = AMemorixHostService(config_path)
-    with _listen(address, number) as sock:
+    with listening(address, number) as sock:
         url = _url(sock, address)
         connections = Connections(
             idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
@@ -93,7 +93,8 @@ async def serve(
             await memory.stop()
 
 
-def _refuse_open_door(host: str, has_token: bool, config: Config) -> None:
+def refuse_open_door(host: str, has_token: bool, config: Config) -> None:
+    """Raise Forbidden if others can reach an address and need no token, InvalidConfig if there is no such address."""
     try:
         safe = has_token or resolves_to_loopback(host)
     except OSError as exc:
@@ -109,7 +110,7 @@ def _refuse_open_door(host: str, has_token: bool, config: Config) -> None:
 
 
 @contextmanager
-def _listen(host: str, port: int) -> Generator[socket.socket, None, None]:
+def listening(host: str, port: int) -> Generator[socket.socket, None, None]:
     """A bound socket. Raises Conflict if the port is taken, InvalidConfig if the address is not ours."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as sock:

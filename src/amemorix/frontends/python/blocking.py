@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread
 import os
 import threading
-import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ...errors import NotReady
 from .calls import AsyncCalls, Messages, Moment
 from .memory import DAEMON, AsyncClient, AsyncMemory
 from .results import Added, Context, Facts, Forgotten, Hits, Memo, Profile, Texts
 
+if TYPE_CHECKING:
+    from .typed_calls import TypedCalls
+else:
+    TypedCalls = object
+
 __all__ = ["Client", "Memory"]
 
 T = TypeVar("T")
-_OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
+_OPEN: set[Calls] = set()
+"""Those that are to be closed when the process ends, also where nobody holds them any more: their threads go on."""
 
 
-class Calls:
+class Calls(TypedCalls):
     """Calls from any thread, with or without an event loop of its own; one background thread works for all of them."""
 
     def __init__(self, calls: AsyncCalls) -> None:
@@ -66,9 +72,14 @@ class Calls:
     def __repr__(self) -> str:
         return repr(self._calls).removeprefix("Async")
 
-    def call(self, component: str, **arguments: Any) -> dict[str, Any]:
-        """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`."""
-        return self._run(self._calls.call(component, **arguments))
+    if not TYPE_CHECKING:
+
+        def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+
+            Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
+            """
+            return self._run(self._calls.call(component, arguments, **named))
 
     def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
@@ -92,9 +103,12 @@ class Calls:
             )
         )
 
-    def update(self, id: str, text: str) -> Added:
-        """Give a stored text (`p12`) other words; the old ones are kept as an earlier revision. Raises NotFound."""
-        return self._run(self._calls.update(id, text))
+    def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
+        """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.
+
+        The old words are kept as an earlier revision.
+        """
+        return self._run(self._calls.update(id, text, metadata=metadata))
 
     def forget(self, *, user: str = "", chat: str = "", id: str | Sequence[str] = (), purge: bool = False) -> Forgotten:
         """Delete a person with their private chat and all that is known of them, a chat, or texts by id.
@@ -193,7 +207,11 @@ class Client(Calls):
         super().__init__(AsyncClient(url, token, timeout=timeout))
 
 
-@atexit.register
 def _close_all() -> None:
     for one in list(_OPEN):
         one.close()
+
+
+# What registers last is called first: that of thread pools, without which nothing can be closed, is there by its import.
+assert concurrent.futures.thread
+getattr(threading, "_register_atexit", atexit.register)(_close_all)

@@ -6,12 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InvalidRequest, NotFound, fault_of
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
-__all__ = ["Answering", "AsyncCalls", "Messages", "Moment", "selected"]
+if TYPE_CHECKING:
+    from .typed_calls import AsyncTypedCalls
+else:
+    AsyncTypedCalls = object
+
+__all__ = ["Answering", "AsyncCalls", "CallsOf", "Messages", "Moment", "facts_of", "memo_of", "scope_of", "selected"]
 
 Messages = Sequence[Mapping[str, Any]]
 """Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
@@ -27,7 +32,7 @@ class Answering(Protocol):
     async def settle(self) -> None: ...
 
 
-class AsyncCalls(ABC):
+class AsyncCalls(ABC, AsyncTypedCalls):
     """A memory: what is said goes in, and comes back when it matters.
 
     `user` is whom the bot talks with, `chat` the group or channel; without `chat` a user has a private chat of their own.
@@ -42,15 +47,17 @@ class AsyncCalls(ABC):
     async def close(self) -> None:
         """Give back what it holds; what was acknowledged is stored."""
 
-    async def call(self, component: str, **arguments: Any) -> dict[str, Any]:
-        """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+    if not TYPE_CHECKING:
 
-        Raises the error that it answers.
-        """
-        answer = await (await self._ready()).invoke(component, arguments)
-        if not answer.get("success") and answer.get("error_code"):
-            raise fault_of(answer)
-        return answer
+        async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            """Call any operation of the reference, such as `call("memory_episode_admin", action="list", chat_id="g1")`.
+
+            Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
+            """
+            answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
+            if not answer.get("success") and answer.get("error_code"):
+                raise fault_of(answer)
+            return answer
 
     # writing
 
@@ -69,23 +76,35 @@ class AsyncCalls(ABC):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
         if messages or user:
-            where = _scope(user, chat, everything=False)
-            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
             if messages and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
-            answer = await self.call("ingest_messages", messages=turns, **where)
+            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
+            where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
+            if chat and user:  # a user_id beside it would make the chat their private one
+                turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
+            answer = await self.call("ingest_messages", {"messages": turns, **where})
         else:
-            where = {"scope": "global"} if everything else _scope(user, chat, everything=False)
-            answer = await self.call("ingest_text", text=text, timestamp=time, **given, **where)
+            where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
+            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
-    async def update(self, id: str, text: str) -> Added:
-        """Give a stored text (`p12`) other words; the old ones are kept as an earlier revision. Raises NotFound."""
+    async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
+        """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.
+
+        The old words are kept as an earlier revision.
+        """
+        if not text:
+            answer = await self.call("memory_text_admin", action="amend", ids=[id], metadata=metadata)
+            if answer["missing"]:
+                raise NotFound(f"id: there is no text {id}.", field="id")
+            return Added()
         row = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
         if not row:
             raise NotFound(f"id: there is no text {id}.", field="id")
         old = row[0]
-        kept = {"external_id": old["external_id"], "metadata": old["metadata"], "tags": old["tags"], "text": text}
+        described = old["metadata"] if metadata is None else dict(metadata)
+        kept = {"external_id": old["external_id"], "metadata": described, "tags": old["tags"], "text": text}
+        expires = {"expires_at": old["expires_at"]}
         if old["kind"] == "message":
             turn = {
                 **kept,
@@ -94,13 +113,11 @@ class AsyncCalls(ABC):
                 "time": old["time"],
             }
             where = {"chat_id": old["chat_id"], "source": old["source"], "messages": [turn]}
-            answer = await self.call("ingest_messages", **where)
+            answer = await self.call("ingest_messages", {**where, **expires})
         else:
             where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
-            answer = await self.call(
-                "ingest_text", **kept, **where, source=old["source"], source_type=old["source_type"],
-                person_ids=old["person_ids"], timestamp=old["time"],
-            )  # fmt: skip
+            note = {key: old[key] for key in ("source", "source_type", "person_ids")}
+            answer = await self.call("ingest_text", {**kept, **note, **where, **expires, "timestamp": old["time"]})
         return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
 
     async def forget(
@@ -130,27 +147,29 @@ class AsyncCalls(ABC):
         about: str = "", since: Moment = None, until: Moment = None, min_confidence: float = 0.0, everything: bool = False,
     ) -> Hits:  # fmt: skip
         """Find what answers a question, or what matters to the last turns of a chat; `about` somebody alone."""
-        answer = await self.call(
-            "search_memory", query=query, messages=[dict(one) for one in messages], limit=limit, person_id=about,
-            mode="search" if since is None and until is None else "hybrid", time_start=since, time_end=until,
-            min_confidence=min_confidence, **_scope(user, chat, everything=everything),
-        )  # fmt: skip
-        found = [_memo({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
-        return Hits(found, _facts(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
+        answer = await self.call("search_memory", {
+            "query": query, "messages": [dict(one) for one in messages], "limit": limit, "person_id": about,
+            "mode": "search" if since is None and until is None else "hybrid", "time_start": since, "time_end": until,
+            "min_confidence": min_confidence, **scope_of(user, chat, everything=everything),
+        })  # fmt: skip
+        found = [memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
+        return Hits(found, facts_of(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
 
     async def context(
         self, messages: Messages, *, user: str = "", chat: str = "", budget: int = 800, everything: bool = False
     ) -> Context:
         """What the memory knows that matters to the last turns, as text for a prompt of at most `budget` tokens."""
-        where = _scope(user, chat, everything=everything)
-        answer = await self.call("get_context", messages=[dict(one) for one in messages], budget=budget, **where)
+        where = scope_of(user, chat, everything=everything)
+        answer = await self.call(
+            "get_context", {"messages": [dict(one) for one in messages], "budget": budget, **where}
+        )
         ids = tuple(line["id"] for line in answer["lines"] if line["id"])
         return Context(answer["text"], answer["tokens"], ids, answer["truncated"])
 
     async def profile(self, user: str, *, chat: str = "") -> Profile:
         """What is known of a person: by a chat as far as it may see it, else of all that is stored."""
         where = {"chat_id": chat} if chat else {"scope": "all"}
-        answer = await self.call("get_person_profile", person_id=user, **where)
+        answer = await self.call("get_person_profile", {"person_id": user, **where})
         told = tuple(item["statement"] for item in answer["items"])
         return Profile(
             answer["person_id"], answer["person_name"], answer["summary"], told, answer["known"], answer["stale"]
@@ -159,23 +178,22 @@ class AsyncCalls(ABC):
     async def facts(self, user: str, *, chat: str = "", limit: int = 50) -> Facts:
         """What is held true of a person now."""
         where = {"chat_id": chat} if chat else {"scope": "all"}
-        answer = await self.call(
-            "memory_fact_admin", action="list", person_id=user, limit=limit, status=["active", "conflicted"], **where
-        )
-        return _facts(answer["items"])
+        which = {"person_id": user, "limit": limit, "status": ["active", "conflicted"], **where}
+        answer = await self.call("memory_fact_admin", {"action": "list", **which})
+        return facts_of(answer["items"])
 
     async def get(self, id: str) -> Memo | None:
         """A stored text by its id (`p12`); None if there is none."""
         found = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
-        return _memo(found[0]) if found else None
+        return memo_of(found[0]) if found else None
 
     async def texts(
         self, *, user: str = "", chat: str = "", limit: int = 50, before: str = "", everything: bool = False
     ) -> Texts:
         """What is stored, the last first, page by page."""
-        where = _scope(user, chat, everything=everything)
+        where = scope_of(user, chat, everything=everything)
         answer = await self.call("memory_text_admin", action="list", limit=limit, before=before or None, **where)
-        return Texts([_memo(item) for item in answer["items"]], answer["next"])
+        return Texts([memo_of(item) for item in answer["items"]], answer["next"])
 
     async def export(self, path: str | Path = "") -> Path:
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
@@ -184,6 +202,19 @@ class AsyncCalls(ABC):
     async def settle(self) -> None:
         """Wait until what was written has been read and has its vectors, where this process makes them."""
         await (await self._ready()).settle()
+
+
+class CallsOf(AsyncCalls):
+    """The calls over a memory that somebody else opens and closes."""
+
+    def __init__(self, memory: Answering) -> None:
+        self._memory = memory
+
+    async def _ready(self) -> Answering:
+        return self._memory
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) -> dict[str, Any]:
@@ -200,7 +231,8 @@ def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) ->
     return {"mode": "chat", "selector": chat}
 
 
-def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
+def scope_of(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
+    """The arguments by which a call says for whom it is made. Raises InvalidRequest where nobody is named."""
     if everything and not (user or chat):
         return {"scope": "all"}
     if everything:
@@ -213,7 +245,16 @@ def _scope(user: str, chat: str, *, everything: bool) -> dict[str, Any]:
     return {key: value for key, value in (("chat_id", chat), ("user_id", user)) if value}
 
 
-def _memo(row: Mapping[str, Any]) -> Memo:
+def _of_user(turn: Mapping[str, Any]) -> bool:
+    """Whether a turn says of its speaker nothing, or the role `user` alone."""
+    from ...ingest.messages import SPELLINGS
+
+    named = {*SPELLINGS["person_id"], *SPELLINGS["speaker"]}
+    return turn.get("role", "user") == "user" and not named & turn.keys()
+
+
+def memo_of(row: Mapping[str, Any]) -> Memo:
+    """A text as `memory_text_admin` answers it, or a hit."""
     return Memo(
         id=row["id"], text=row["text"], speaker=row["speaker"], time=_when(row["time"]), chat=row["chat_id"],
         confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
@@ -221,7 +262,8 @@ def _memo(row: Mapping[str, Any]) -> Memo:
     )  # fmt: skip
 
 
-def _facts(rows: Sequence[Mapping[str, Any]]) -> Facts:
+def facts_of(rows: Sequence[Mapping[str, Any]]) -> Facts:
+    """Facts as `memory_fact_admin` answers them."""
     return Facts([
         Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], _when(row["valid_from"]),
              _when(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))

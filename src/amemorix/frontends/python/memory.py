@@ -52,6 +52,8 @@ class AsyncMemory(AsyncCalls):
     is there, search goes by words. Raises DirectoryInUse where another process has the folder and is no daemon.
     """
 
+    _door = "python"
+
     def __init__(
         self, folder: str | Path | None = None, *, settings: Mapping[str, Any] | None = None, install_model: bool = True
     ) -> None:
@@ -123,7 +125,7 @@ class AsyncMemory(AsyncCalls):
             await host.update_config(self._settings)
         if self._install_model and await asyncio.to_thread(_lacks_model, host):
             self._installing = asyncio.create_task(_install_into(host))
-        return LocalMemory(host, "python")
+        return LocalMemory(host, self._door)
 
     async def _asking(self, daemon: Daemon) -> DaemonMemory:
         place = locate(self.config_path)

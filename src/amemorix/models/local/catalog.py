@@ -45,6 +45,8 @@ class LocalModel:
     heads: int = 0
     centres: Path | None = None
     """What a model says of every text, which is taken away: a file of ours."""
+    extra: str = ""
+    """The extra of `amemorix` that brings the packages which it needs besides."""
 
     @property
     def files(self) -> tuple[ModelFile, ...]:
@@ -92,6 +94,7 @@ MINILM = LocalModel(
     languages=("en",),
     licence="Apache-2.0",
     notice="NOTICE-MiniLM.txt",
+    extra="minilm",
 )
 
 LAC = LocalModel(

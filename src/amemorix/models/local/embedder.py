@@ -77,9 +77,10 @@ class LocalEmbedder:
         manifest = Manifest.read(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
-        require("local", "The local model", fault=ModelUnavailable)
+        encoder = E5 if READS_ALL in manifest.languages else MiniLM
+        if encoder is MiniLM:
+            require("minilm", manifest.model, fault=ModelUnavailable)
         try:
-            encoder = E5 if READS_ALL in manifest.languages else MiniLM
             self._encoder: _Encoder = encoder(folder, manifest.max_tokens)
             session = open_session(str(folder / GRAPH), threads)
         except Exception as exc:

@@ -81,7 +81,8 @@ def install(
     try:
         return verify(model, cache_dir)
     except ModelUnavailable:
-        require("convert", "Converting a model", fault=ModelUnavailable)
+        if model.extra:
+            require(model.extra, model.name, fault=ModelUnavailable)
         say(f"Installing {model.name}.")
     target = model_folder(model, cache_dir)
     hub = HubSource(hub_url or os.environ.get("HF_ENDPOINT") or HUB_URL, transfer or _unseen)

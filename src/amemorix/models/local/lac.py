@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelUnavailable
-from ...extras import require
 from ...language.passages import Mention
 from ...lazy_regex import lazy_regex
 from ..cache import cache_dir
@@ -135,10 +133,6 @@ def _names(text: str, tags: Sequence[str], sure: Sequence[float]) -> Iterator[Me
 
 
 def create_if_installed(environ: Mapping[str, str]) -> ChineseNames | None:
-    """Reads with the installed model; None if it is not installed, or the packages that run it are not."""
+    """Reads with the installed model; None if it is not installed."""
     folder = installed(LAC, cache_dir(environ))
-    try:
-        require("local", "The model for Chinese names", fault=ModelUnavailable)
-    except ModelUnavailable:
-        return None
     return None if folder is None else ChineseNames(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from ..records import ChatKey, Entity, NewText, Person, Stored
 __all__ = ["NameRepository", "TextRepository"]
 
 SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
+NO_METADATA = "{}"
 Memory = TypeVar("Memory", dict[Any, Any], set[Any])
 CACHE = 50_000
 """Rows of a kind that are remembered."""
@@ -37,13 +39,16 @@ class NameRepository:
     # written on the writer thread
 
     def chat(self, db: Connection, key: ChatKey, now: float) -> int:
-        """The chat's row, created if new. The last group said is its group; a chat of no group is its last user's."""
+        """The chat's row, created if new. The last group said is its group; a chat of no group is its user's, and one in
+        which a second user is named is a group by its own id: it is nobody's private chat."""
         known = self._chats.get(key.chat_id) or db.run("chat_by_id", chat_id=key.chat_id).fetchone()
         if known is None:
             values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
             known = db.run("chat_insert", **values).fetchone()[0], key.group_id, key.user_id
         row, group, user = known
-        owner = (key.group_id or group, user if key.group_id or group else key.user_id or user)
+        others = user and key.user_id not in ("", user)
+        of_group = key.group_id or group or (key.chat_id if others else "")
+        owner = (of_group, user if of_group else key.user_id or user)
         if owner != (group, user):
             db.run("chat_set_owner", id=row, group_id=owner[0], user_id=owner[1])
         _bounded(self._chats)[key.chat_id] = (row, *owner)
@@ -117,6 +122,14 @@ class NameRepository:
         """Rows of the group's chats, or without a group of the user's private chats."""
         return [row[0] for row in db.run("chats_by_owner", group_id=group_id, user_id=user_id)]
 
+    def chats_like(self, db: Connection, pattern: str) -> list[int]:
+        """Rows of the chats whose ids match the pattern, in which `*` stands for any characters."""
+        head, *rest = map(re.escape, pattern.split("*"))
+        inner = "".join(f"(?>.*?{part})" for part in rest[:-1])  # atomic: many stars cost no more than one
+        like = re.compile(head + inner + (f".*{rest[-1]}" if rest else ""), re.DOTALL)
+        found = db.run("chats_from", head=pattern.partition("*")[0])
+        return [row for row, chat_id in found if like.fullmatch(chat_id)]
+
     def chats(self, db: Connection) -> list[tuple[int, ChatKey]]:
         """Every chat with its row."""
         return [(id_, ChatKey(*key)) for id_, *key in db.run("chats_all")]
@@ -160,9 +173,12 @@ class TextRepository:
             at, now_held = text.expires_at, {"ref": known[0], "revision": known[2]}
             changed = at is not None or bool(db.run("ref_has_expired", **now_held, now=now).fetchone()[0])
             changed = changed and db.run("ref_set_expiry", **now_held, expires_at=_finite(at)).rowcount > 0
+            described = text.metadata != NO_METADATA
+            described = described and db.run("ref_set_metadata", **now_held, metadata=text.metadata).rowcount > 0
             return Stored(
-                "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed
-            )
+                "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed,
+                metadata_changed=described,
+            )  # fmt: skip
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
         at = now if text.event_start is None else text.event_start

@@ -27,6 +27,10 @@ select exists (select 1 from paragraphs where ref = :ref and revision = :revisio
 update paragraphs set expires_at = :expires_at
 where ref = :ref and revision = :revision and deleted_at is null and expires_at is not :expires_at;
 
+-- name: ref_set_metadata
+update paragraphs set metadata = :metadata
+where ref = :ref and revision = :revision and deleted_at is null and metadata <> :metadata;
+
 -- name: paragraphs_supersede
 update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
 

@@ -22,6 +22,10 @@ where (:group_id <> '' and group_id = :group_id)
 -- name: chats_all
 select id, chat_id, group_id, user_id from chats;
 
+-- name: chats_from
+-- chats whose ids begin so
+select id, chat_id from chats where substr(chat_id, 1, length(:head)) = :head and chat_id >= :head;
+
 -- name: source_by_name
 select id from sources where name = :name and chat = :chat;
 

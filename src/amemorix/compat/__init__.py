@@ -1,0 +1,1 @@
+"""The memory behind the interfaces of other memories."""

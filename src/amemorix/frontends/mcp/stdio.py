@@ -1,0 +1,63 @@
+"""The MCP server on standard input and output: what desktop clients start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mcp.server.stdio import stdio_server
+
+from ...errors import NotReady
+from ..python.memory import AsyncMemory
+from ..transport import DaemonMemory
+from .server import DefaultScope, server_of
+
+__all__ = ["serve"]
+
+
+class _Memory(AsyncMemory):
+    _door = "mcp"
+
+    async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+        try:
+            return await super().call(component, {**(arguments or {}), **named})
+        except NotReady:
+            if isinstance(self._memory, DaemonMemory):  # it has ended: the next call looks who has the folder now
+                await self.close()
+            raise
+
+
+async def serve(folder: Path | None, config: Path | None, default: DefaultScope) -> None:
+    """Run until the client hangs up, SIGTERM or SIGINT.
+
+    The memory is opened by the first call, so a folder that is in use is said in answer to it, and tried again by the next.
+    """
+    memory, closing = _Memory(config.parent if config else folder), asyncio.Lock()
+    if config:
+        memory.config_path = config.absolute()
+
+    async def close() -> None:
+        async with closing:
+            await memory.close()
+
+    async def end() -> None:
+        try:
+            await close()
+        finally:
+            os._exit(0)  # a thread waits for a line of input, and nothing can take that back
+
+    ending: list[asyncio.Task[None]] = []
+    if os.name == "posix":
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, lambda: ending.append(loop.create_task(end())))
+    server = server_of(memory, default)
+    try:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    finally:
+        await close()
