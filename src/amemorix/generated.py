@@ -11,6 +11,7 @@ from typing import Any
 
 from . import config
 from .config.schema import sections
+from .frontends.http.docs_page import page_sentences
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
 from .frontends.type_stubs import call_overloads, operation_types
@@ -54,13 +55,16 @@ def untranslated() -> list[str]:
 
 
 def _meanings() -> Iterator[str]:
-    """What a configuration tells of its tables, and the help of a command of an operation."""
+    """What a configuration tells of its tables, the help of a command of an operation, and the page that offers them."""
     yield from sections().values()
+    yield from page_sentences()
     for op in OPERATIONS:
         yield op.summary
         for node in op.request.model_json_schema().get("properties", {}).values():
             if told := node.get("description"):
                 yield told
+    for methods in openapi_document()["paths"].values():
+        yield from (one["summary"] for one in methods.values())
 
 
 def stale_files(root: Path) -> list[str]:

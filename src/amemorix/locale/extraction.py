@@ -20,10 +20,10 @@ _UNREAD = re.compile(
     r"|facts/(language/.*|data/.*|classifier|reading|recall|ledger|succession)|episodes/(model|grouping|statements|window)"
     r"|models/(structured_chat|local/(onnx_graph|quantisation|bert_onnx|unigram|lac|minilm))|store/(queries|postgres)|ingest/summary_prompt"
     r"|corrections/plan_model|profiles/(items|statements)|search/(language/.*|context|query|spelling)|tuning/(questions|query_set)"
-    r"|frontends/(reference|http/(metrics|openapi)))\.py"
+    r"|integrations/memory_tools|frontends/(reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
 )
 """Modules whose strings are prompts, patterns, or for developers: they speak to no user."""
-_UNREAD_NAMES = re.compile(r"what|fields|example|TEXT|_REQUIRED|\w*SYSTEM|__all__")
+_UNREAD_NAMES = re.compile(r"what|fields|example|(NO_)?TEXT|INSTRUCTIONS|means|_REQUIRED|\w*SYSTEM|__all__")
 """Names whose value is a prompt, an example or a pattern."""
 _UNREAD_CALLS = re.compile(
     r"(log|logger|re|json)\..*|lazy_regex|(Runtime|Key|Type|Attribute|NotImplemented|Assertion|FileExists)Error|TypeVar|import_module|getattr|print_json"
@@ -32,7 +32,7 @@ _UNREAD_CALLS = re.compile(
 _WORD_CALLS = re.compile(r"columns|word|counted|thread\.step|self\._thread\.step")
 _NO_SENTENCE = re.compile(
     r"""\{"|\[|<|%|"\w|echo |curl |begin |select |insert or |Lines:|Answer with |Say \\{|pragma |savepoint |release unit|rollback to|application/|text/|/?Library/|Application Support"""
-    r"""|\w+\[|\\d| -H|Bearer |id=|amemorix lane|amemorix \{|configuration applied|#{1,2} \w+ ?\w*\n?$|(bold|dim) \w+$|\{0\} search|value = """
+    r"""|\w+\[|\\d| -H|Bearer |id=|amemorix lane|amemorix \{|configuration applied|#{1,2} \w+ ?\w*\n?$|(bold|dim) \w+$|\{0\} search|value = |`[^`]*`?$|Memor(y|ies) \w+ successfully"""
 )
 _COMMAND = re.compile(r".*\.(command|callback)\b")
 _FIELD = re.compile(

@@ -33,7 +33,7 @@ def init(
     else:
         configuration.write_new(path, () if full else OWNERS)
         say(f"Wrote {path}.", "green")
-    say("Next")
+    say("What to do next:")
     if folder.absolute() != Path.cwd():
         say(f"  cd {shlex.quote(str(folder))}")
     option = f" -c {found.name}" if found and found != path else ""

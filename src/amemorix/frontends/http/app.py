@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Sequence
@@ -21,7 +22,7 @@ from ...config import Config
 from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
-from ...locale import accepted, speaking
+from ...locale import Language, accepted, speaking, spoken
 from ...version import __version__, commit
 from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
@@ -84,7 +85,7 @@ class _Handlers:
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
         self.figures = Metrics()
-        self._openapi: dict[str, Any] | None = None
+        self._openapi: dict[Language, dict[str, Any]] = {}
 
     async def call(self, request: Request) -> Response:
         component, action = request.path_params["component"], request.path_params.get("action", "")
@@ -148,9 +149,10 @@ class _Handlers:
             self.figures.count(names[0], names[1], outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        if self._openapi is None:
-            self._openapi = openapi_document()
-        return JsonAnswer(self._openapi)
+        language = spoken() or "en"
+        if language not in self._openapi:
+            self._openapi[language] = await asyncio.to_thread(openapi_document, language)
+        return JsonAnswer(self._openapi[language])
 
     async def docs(self, request: Request) -> Response:  # noqa: ARG002
         return docs_page()
