@@ -242,6 +242,19 @@ async def test_http_speaks_what_a_request_accepts(host: AMemorixHostService) -> 
         assert "is required" in (await web.post(search, json={"query": "x"}, headers=preferring)).json()["error"]
 
 
+async def test_the_page_of_operations_is_in_the_language_that_is_accepted(host: AMemorixHostService) -> None:
+    transport = httpx.ASGITransport(app=create_app(host))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+        english, chinese = (await web.get("/docs")).text, (await web.get("/docs", headers=BROWSER)).text
+        described = (await web.get("/openapi.json", headers=BROWSER)).json()["paths"]
+        plain = (await web.get("/openapi.json")).json()["paths"]
+    assert '<html lang="en">' in english and "Arguments as JSON" in english and not HAN.search(english)
+    assert '<html lang="zh">' in chinese and "JSON 格式的参数" in chinese and "{{" not in english + chinese
+    shown = {path: one["summary"] for path, methods in described.items() for one in methods.values()}
+    assert shown.keys() == plain.keys() and all(HAN.search(summary) for summary in shown.values())
+    assert not any(HAN.search(one["summary"]) for methods in plain.values() for one in methods.values())
+
+
 async def test_a_host_speaks_english_unless_its_settings_say_otherwise(host: AMemorixHostService) -> None:
     assert (await host.invoke("search_memry"))[
         "error"
@@ -282,6 +295,17 @@ def test_the_shell_speaks_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "time_start：无法把 'blah' 理解为时间" in in_chinese("search", "x", "--chat", "c", "--since", "blah")
     assert "已删除 1 条文本" in in_chinese("forget", "p1", "--yes")
     assert "'--limit' 的值无效：0 不在 1<=x<=200 的范围内。" in in_chinese("search", "x", "--limit", "0")
+
+
+def test_a_project_is_begun_in_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "接下来：" in in_chinese("init")
+    assert "已经存在，保持原样" in in_chinese("init")
+    text = (tmp_path / "config" / "a_memorix.toml").read_text("utf-8")
+    assert "# 监听端口。" in text and "# 这里只列出最先要看的" in text and "candidates" not in text
+    looked = in_chinese("doctor", "--no-probe")
+    assert "尚无内容" in looked and "there" not in looked
 
 
 def test_the_settings_decide_over_the_terminal(tmp_path: Path) -> None:
