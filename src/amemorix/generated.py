@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from . import config
+from .config.schema import sections
+from .frontends.http.docs_page import page_sentences
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
 from .frontends.type_stubs import call_overloads, operation_types
 from .host.operations import OPERATIONS
+from .locale.catalogue import Key, catalogue, po_text
+from .locale.extraction import templates
 
-__all__ = ["generated_files", "main", "stale_files", "write_generated"]
+__all__ = ["generated_files", "main", "sentences", "stale_files", "untranslated", "write_generated"]
+
+CATALOGUE = "src/amemorix/locale/zh.po"
 
 
 @cache
@@ -31,9 +37,34 @@ def generated_files() -> dict[str, str]:
         **schemas,
         "schemas/openapi.json": _json(openapi_document()),
         "schemas/reference.md": reference_page(),
+        CATALOGUE: po_text("zh", sentences(), catalogue("zh").entries),
         "src/amemorix/frontends/python/typed_calls.pyi": call_overloads(),
         "src/amemorix/operation_types.py": operation_types(),
     }
+
+
+@cache
+def sentences() -> dict[Key, list[str]]:
+    """(context, template) of all that a catalogue has to hold, with the files that say it."""
+    return templates(_meanings())
+
+
+def untranslated() -> list[str]:
+    """The templates that the catalogue has no translation of."""
+    return [text for (context, text) in sentences() if not catalogue("zh").entries.get((context, text))]
+
+
+def _meanings() -> Iterator[str]:
+    """What a configuration tells of its tables, the help of a command of an operation, and the page that offers them."""
+    yield from sections().values()
+    yield from page_sentences()
+    for op in OPERATIONS:
+        yield op.summary
+        for node in op.request.model_json_schema().get("properties", {}).values():
+            if told := node.get("description"):
+                yield told
+    for methods in openapi_document()["paths"].values():
+        yield from (one["summary"] for one in methods.values())
 
 
 def stale_files(root: Path) -> list[str]:
@@ -71,6 +102,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     root = Path((sys.argv[1:] if argv is None else list(argv) or ["."])[0])
     for name in write_generated(root):
         print(name)
+    for text in untranslated():
+        print(f"{CATALOGUE} has no translation of {text!r}")
 
 
 if __name__ == "__main__":

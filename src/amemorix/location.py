@@ -5,10 +5,10 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 __all__ = [
-    "DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "folder_note", "locate", "project_folder",
+    "DATA_DIR", "TOKEN_ENV", "Location", "configured_language", "data_folder", "folder_note", "locate", "project_folder",
     "remembered_folder",
 ]  # fmt: skip
 
@@ -34,6 +34,18 @@ def locate(path: Path) -> Location | None:
         return Location(data_folder(path.absolute(), given), token_env)
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         return None
+
+
+def configured_language(path: Path) -> Literal["en", "zh"] | None:
+    """`general.language` where a configuration file chooses one; None for `auto`, and for a file that cannot be read."""
+    try:
+        text = path.read_text("utf-8-sig")
+        if not any(line.partition("=")[0].strip() == "language" and "auto" not in line for line in text.splitlines()):
+            return None
+        chosen: Any = tomllib.loads(text).get("general", {}).get("language", "")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return chosen if chosen in ("en", "zh") else None
 
 
 def data_folder(path: Path, given: str) -> Path:

@@ -12,14 +12,21 @@ from typing import Any
 
 from ..errors import InvalidConfig
 from ..lazy_regex import lazy_regex
+from ..locale import Language
 
 __all__ = [
-    "BOM", "LAST_LINE", "PROMISE", "KeyPath", "Lines", "Problem", "decoded", "dotted", "is_cut_off", "read_tables", "read_text", "same",
+    "BOM", "ENDINGS", "KeyPath", "Lines", "Problem", "decoded", "dotted", "missing_end", "read_tables", "read_text", "same",
 ]  # fmt: skip
 
 BOM = "\ufeff"
-LAST_LINE = "# End of the settings."
-PROMISE = f"# This text ends with the line `{LAST_LINE}`: without it, it was cut off and is refused."
+ENDINGS: dict[Language, tuple[str, str]] = {
+    "en": (
+        "# This text ends with the line `# End of the settings.`: without it, it was cut off and is refused.",
+        "# End of the settings.",
+    ),
+    "zh": ("# 本文件以 `# 设置到此结束。` 一行结尾：缺了它，说明文件不完整，将不予采用。", "# 设置到此结束。"),
+}
+"""What a default text promises at its head, and the last line that it promises, by language; both are known, whichever is spoken."""
 KeyPath = tuple[str | int, ...]
 """Absolute path of a value; a number is a position in an array."""
 _STATEMENT = lazy_regex(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
@@ -88,10 +95,10 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
         raise _broken(where, f"{problem} at the end of the text", text.count("\n") + 1) from exc
 
 
-def is_cut_off(text: str) -> bool:
-    """Whether the text promises its last line and lacks it, as one that is half written does."""
+def missing_end(text: str) -> str:
+    """The last line that the text promises and lacks, as one that is half written does; empty if it lacks none."""
     lines = text.splitlines()
-    return PROMISE in lines and LAST_LINE not in lines
+    return next((last for promise, last in ENDINGS.values() if promise in lines and last not in lines), "")
 
 
 def same(a: Any, b: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import InvalidConfig
+from ..locale import language_of, spoken
 from ..location import DATA_DIR, folder_note, remembered_folder
-from .document import Lines, Problem, dotted, is_cut_off, read_tables, read_text
+from .document import Lines, Problem, dotted, missing_end, read_tables, read_text
 from .model import Config
 from .write import write_text
 
@@ -33,7 +35,8 @@ def load(path: Path, *, create: bool = False) -> Config:
 
 
 def write_new(path: Path, only: Collection[str] = ()) -> None:
-    """Write a file that is not there: every setting with its default, or `only` some.
+    """Write a file that is not there: every setting with its default, or `only` some; comments are in the language that
+    is spoken, or of the process's locale.
 
     Raises InvalidConfig if it is gone and named the data folder of a memory.
     """
@@ -41,7 +44,7 @@ def write_new(path: Path, only: Collection[str] = ()) -> None:
 
     refuse_lost_folder(path, None, f"{path} is gone")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, default_toml(only), backups=0)
+    write_text(path, default_toml(spoken() or language_of(os.environ), only=only), backups=0)
 
 
 def remember_data_dir(path: Path, config: Config) -> None:
@@ -104,7 +107,7 @@ def _part(text: str, tables: dict[str, Any]) -> Problem | None:
     told = ""
     if not _holds_setting(tables):
         told = "the text holds no setting: put them back, or delete the file to have it written with the defaults"
-    elif is_cut_off(text):
+    elif missing_end(text):
         told = (
             "the text was cut off: its head names the line it ends with, and that line is missing. "
             "Put back what is missing, or take that line out of the head as well"

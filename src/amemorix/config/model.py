@@ -50,6 +50,11 @@ class ChatTimezone(Section):
 class General(Section):
     """What holds for the whole memory."""
 
+    language: Literal["auto", "en", "zh"] = live(
+        "auto",
+        "Language of errors, warnings, the command line and the comments of a configuration that is written. `auto`: of the "
+        "terminal's locale, over HTTP of `Accept-Language`, else English.",
+    )
     timezone: ZoneName = live(
         "", "Zone of the people it serves, such as Asia/Shanghai: in it `yesterday` and dates are read, and times shown. Empty: the "
         "machine's.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from ..errors import InvalidConfig
-from .document import BOM, LAST_LINE, is_cut_off, read_tables, same
+from .document import BOM, missing_end, read_tables, same
 
 __all__ = ["merged", "patched"]
 
@@ -105,8 +105,8 @@ def _edited(text: str, current: dict[str, Any], wanted: dict[str, Any]) -> str:
         edit([document], current, wanted)
         result = tomlkit.dumps(document)
         reached = tomllib.loads(result)
-        if is_cut_off(result) and not is_cut_off(text):  # it stood in the table that went
-            result += f"\n{LAST_LINE}\n"
+        if not missing_end(text) and (last := missing_end(result)):  # it stood in the table that went
+            result += f"\n{last}\n"
     except (TOMLKitError, ValueError) as exc:
         raise _unchangeable(current, wanted) from exc
     if not same(reached, wanted):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
+from unicodedata import east_asian_width
 
-from .document import LAST_LINE, PROMISE
+from ..locale import Language, told
+from .document import ENDINGS
 from .model import Config, ReloadLevel, Section
 
 __all__ = ["Setting", "allowed", "changes", "config_schema", "default_toml", "sections", "settings", "strongest"]
@@ -17,19 +19,17 @@ _KINDS = {
     "string": "a string",
 }  # fmt: skip
 
-_HEAD = """\
-Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default.
-"""
-_SOME = """
+_COLUMNS = 98
+"""Of a comment, without its sign."""
+_HEAD = "Settings of A-Memorix. Each is shown with its default; a line that is left out keeps the default."
+_SOME = """\
 These are the first to look at: `amemorix config show` lists every setting,
-`amemorix config set NAME VALUE` writes one.
-"""
-_COSTS = """
+`amemorix config set NAME VALUE` writes one."""
+_COSTS = """\
 What a change of a setting costs:
   live     it applies to the next call
   rebuild  a new model or index is built beside the old one, which serves until the switch
-  restart  the store is opened anew, or the process has to be started again
-"""
+  restart  the store is opened anew, or the process has to be started again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,14 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def default_toml(only: Collection[str] = ()) -> str:
-    """The text of `config/a_memorix.toml`: every setting, or `only` some, with its meaning, what is allowed, its cost and its default."""
+def default_toml(language: Language = "en", *, only: Collection[str] = ()) -> str:
+    """The text of `config/a_memorix.toml`: every setting, or `only` some, with its meaning, what is allowed, its cost and its
+    default; comments are in `language`."""
     from tomlkit import item
 
-    head = f"{_HEAD}{_SOME if only else ''}{_COSTS}"
-    lines = [f"# {line}".rstrip() for line in head.splitlines()] + ["#", PROMISE]
+    promise, last = ENDINGS[language]
+    head = "\n\n".join(told(part, language) for part in (_HEAD, *([_SOME] if only else ()), _COSTS))
+    lines = [f"# {line}".rstrip() for line in head.splitlines()] + ["#", promise]
     tables = sections()
     groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
     for setting in settings():
@@ -142,17 +144,25 @@ def default_toml(only: Collection[str] = ()) -> str:
             groups[setting.path.rpartition(".")[0]].append(setting)
     for path, group in groups.items():
         if path and (group or not only):
-            lines += ["", "", *_comment(tables[path]), f"[{path}]"]
+            lines += ["", "", *_comment(told(tables[path], language)), f"[{path}]"]
         for one in group:
-            lines += ["", *_comment(one.description), *_comment(f"Allowed: {one.bounds}. Change: {one.reload}.")]
+            costs = told(f"Allowed: {one.bounds}. Change: {one.reload}.", language)
+            lines += ["", *_comment(told(one.description, language)), *_comment(costs)]
             lines.append(f"{one.path.rpartition('.')[2]} = {item(one.default).as_string()}")
-    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
+    return "\n".join([*lines, "", "", last]) + "\n"
 
 
 def _comment(text: str) -> list[str]:
-    return textwrap.wrap(
-        text, 100, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
-    )
+    """Lines of at most 100 columns, as wide as a terminal shows them; Chinese may be broken anywhere but before a stop."""
+    lines, width = [""], 0
+    for word in re.findall(r"[\u4e00-\u9fff][，。；：、！？）”]*|[^\s\u4e00-\u9fff]+[，。；：、！？）”]*|\s+", text):
+        wide = sum(1 + (east_asian_width(char) in "WF") for char in word)
+        if width + wide > _COLUMNS and not word.isspace():
+            lines.append("")
+            width = 0
+        lines[-1] += word
+        width += wide
+    return [f"# {line.strip()}" for line in lines]
 
 
 def changes(old: Section, new: Section, prefix: str = "") -> dict[str, ReloadLevel]:

@@ -74,8 +74,8 @@ def find_edge(
     if not found:
         said = f" that says {predicate!r}" if predicate else ""
         names = entity_names.shown(db, (begins, ends), None if sight is None else sight.scopes)
-        told = f"from {names.get(begins, '')!r} to {names.get(ends, '')!r}{said}"
-        raise NotFound(f"target: there is no relation {told}.", field="target")
+        begin, end = names.get(begins, ""), names.get(ends, "")
+        raise NotFound(f"target: there is no relation from {begin!r} to {end!r}{said}.", field="target")
     return found
 
 

@@ -16,6 +16,7 @@ from .. import config as configuration
 from ..background.change_follower import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
+from ..locale import Language, localised
 from ..models.host.embedder import EmbedFunction
 from ..models.registry import GivenChat
 from ..ops import Response, ScopedRequest, ScopedResponse, unknown_arguments
@@ -258,15 +259,16 @@ class AMemorixHostService:
         """Answer a component with a JSON-ready dict that always has `success`.
 
         On failure: `success` false, `error` (a sentence), `error_code` and `details`. `timeout_ms` gives up waiting; a
-        write that was already on its way may still be stored.
+        write that was already on its way may still be stored. Sentences are English, or as `general.language` says.
         """
         try:
-            return (await self.call(component_name, args, timeout_ms)).model_dump(mode="json")
+            answer = (await self.call(component_name, args, timeout_ms)).model_dump(mode="json")
         except MemoryFault as exc:
-            return exc.to_dict()
+            answer = exc.to_dict()
         except Exception:
             log.exception("%s failed", component_name)
-            return MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
+            answer = MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
+        return localised(answer, self.language)
 
     @contextlib.asynccontextmanager
     async def _lease(self) -> AsyncGenerator[SDKMemoryKernel]:
@@ -303,6 +305,12 @@ class AMemorixHostService:
     def config(self) -> Config:
         """The configuration at work. Raises NotReady."""
         return self.kernel.config
+
+    @property
+    def language(self) -> Language | None:
+        """The language that `general.language` chooses for what is said to people; None for `auto`, and while it is not open."""
+        chosen = "auto" if self._kernel is None else self._kernel.config.general.language
+        return None if chosen == "auto" else chosen
 
     async def health(self) -> tuple[dict[str, Any], RuntimeStatus, HealthMetrics]:
         """Counts and lags, reloads, and what an operator sets alarms on. Raises NotReady."""

@@ -15,10 +15,11 @@ import typer
 
 from ...errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
 from ...language.times import local_zone
+from ...locale import told, word
 from ...store.lock import DirectoryLock
 from ..daemon import daemon_of
 from .memory_client import answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, progress_bars, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, progress_bars, remark, say
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -43,7 +44,7 @@ def backup(
     args = {"action": "backup", "path": to and str(Path(to).absolute()), "check": verify}
     answer = asyncio.run(_asked(config, args))
     made = answer["backup"]
-    say(f"{made['id']}: {_size(made['bytes'])} in {made['path']}")
+    print_stored(f"{made['id']}: {_size(made['bytes'])}, {made['path']}")
     if answer["problems"]:
         raise StorageFailure(f"The backup is damaged: {'; '.join(answer['problems'])}.")
     if verify:
@@ -64,8 +65,8 @@ def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
         held = one.manifest
         made = datetime.fromtimestamp(held.created_at, zone).strftime("%Y-%m-%d %H:%M:%S")
         count = held.counts.get("paragraphs", 0)
-        table.add_row(held.id, made, WHY.get(held.reason, held.reason), _size(one.bytes), f"{count:,}",
-                      "" if one.whole else "damaged", style="" if one.whole else "red")  # fmt: skip
+        table.add_row(held.id, made, told(WHY.get(held.reason, held.reason)), _size(one.bytes), f"{count:,}",
+                      "" if one.whole else word("damaged"), style="" if one.whole else "red")  # fmt: skip
     if found:
         out().print(table)
     else:
@@ -181,7 +182,7 @@ async def _shown(work: Awaitable[T], source: Look | CopyThread) -> T:
                 if not task.done():
                     now = await source() if callable(source) else source.progress.model_dump()
             if now.get("step"):
-                bar.update(line, description=now["step"], completed=now["done"], total=now["total"] or None)
+                bar.update(line, description=word(now["step"]), completed=now["done"], total=now["total"] or None)
     return await task
 
 

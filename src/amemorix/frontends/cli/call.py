@@ -12,10 +12,11 @@ import typer
 
 from ...errors import InvalidRequest
 from ...host.operations import OPERATIONS
+from ...locale import joined, spoken, told
 from ...ops import Operation
 from ..reference import bounds, default
 from .memory import Arguments, print_answer, read_arguments
-from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, localised_command
 
 SAME_SPELLING = {"token_normalize_func": lambda name: name.replace("_", "-")}
 """`--chat_id` is `--chat-id`."""
@@ -30,7 +31,7 @@ class Components(FriendlyGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         meant = OPERATIONS.older_names.get(cmd_name, cmd_name)
         ops = [op for op in OPERATIONS if op.component == meant]
-        return _built(meant, ops) if ops else None
+        return localised_command(_built(meant, ops)) if ops else None
 
 
 app = typer.Typer(
@@ -156,11 +157,13 @@ def _argument(op: Operation, name: str, node: dict[str, Any], document: dict[str
     limits += ["repeatable"] if lists else []
     limits += [words.removeprefix(", ") for words in map(bounds, found) if words]
     limits += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
-    told = [node.get("description", ""), f"({'; '.join(limits)})"]
+    bounded, meaning = joined(map(told, limits)), told(node.get("description", ""))
+    if bounded:
+        meaning += f"（{bounded}）" if spoken() == "zh" else f" ({bounded})"
     return Argument(
         name, tuple(f"--{one.replace('_', '-')}" for one in names), kinds,
         is_flag=kinds == frozenset({"boolean"}) and not lists, is_list=bool(lists), metavar=_metavar(single),
-        help=" ".join(text for text in told if text not in ("", "()")),
+        help=meaning.strip(),
     )  # fmt: skip
 
 

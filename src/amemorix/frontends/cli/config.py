@@ -13,10 +13,11 @@ import typer
 
 from ... import config as configuration
 from ...errors import Forbidden, InvalidConfig, NotFound, NotReady
+from ...locale import told
 from ..daemon import daemon_of
 from ..transport import DaemonMemory, Refused, client_of
 from .memory_client import answered
-from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, print_stored, remark, say
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")
 
@@ -32,7 +33,7 @@ def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
         value = _value(values, setting.path)
         style = "" if value == setting.default else "bold"
         table.add_row(
-            setting.path, json.dumps(value, ensure_ascii=False), setting.reload, setting.description, style=style
+            setting.path, json.dumps(value, ensure_ascii=False), setting.reload, told(setting.description), style=style
         )
     out().print(table)
 
@@ -40,7 +41,7 @@ def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
 @app.command()
 def path(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Print where the configuration file is."""
-    say(str(config.absolute()))
+    print_stored(str(config.absolute()))
 
 
 @app.command()

@@ -17,10 +17,11 @@ from rich.padding import Padding
 
 from ...host.environment import Surroundings
 from ...host.service import AMemorixHostService
+from ...locale import told
 from ..transport import LocalMemory
 from .memory import hit_table
 from .memory_client import answered
-from .terminal import out, say
+from .terminal import out, print_stored, say
 
 
 def demo(
@@ -95,13 +96,13 @@ def _show(sessions: list[dict[str, Any]], question: dict[str, Any], hits: list[d
             )
     found, left = len(set[str]().union(*held)), len(hits) - shown
     say()
-    say(f"[{question['mode']}] {question['question']}", "bold cyan")
-    say(f"  {json.dumps(question['args'], ensure_ascii=False)}", "dim")
+    print_stored(f"[{question['mode']}] {question['question']}", "bold cyan")
+    print_stored(f"  {json.dumps(question['args'], ensure_ascii=False)}", "dim")
     if hits:
         out().print(Padding(hit_table(hits[:shown], marked=[*map(bool, held)]), (0, 0, 0, 2)))
     else:
         say("  Nothing found.", "dim")
-    more = f" {left} more hits are not shown." if left > 0 else ""
-    told = f"  {found} of {len(question['expect'])} expected lines came back.{more} {question['note']}"
-    say(told, "green" if found else "red")
+    more = told(f" {left} more hits are not shown.") if left > 0 else ""
+    came = told(f"  {found} of {len(question['expect'])} expected lines came back.")
+    print_stored(f"{came}{more} {question['note']}", "green" if found else "red")
     return found > 0

@@ -88,7 +88,7 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
     else:
         own = data_home() / path.name
         mend = f"`amemorix init` writes one; `-c {own if own.exists() else 'PATH'}` looks at another."
-        told = f"there is no {path}" + (f", though {folder} holds a memory" if stored else ": the defaults")
+        told = f"there is no {path}, though {folder} holds a memory" if stored else f"there is no {path}: the defaults"
         yield FindingItem("config", not stored, told, mend)
     yield from _models(config)
     yield _clock(config, [PACKAGE, *([folder / DATABASE_FILE] if stored else [])])
@@ -186,11 +186,12 @@ def _clock(config: Config, files: list[Path]) -> FindingItem:
     zone = TimeZones.configured(config.general, local_zone()).general
     now, newest = time.time(), max(file.stat().st_mtime for file in files)
     here = datetime.fromtimestamp(now, zone)
-    told = f"{here:%Y-%m-%d %H:%M} in {config.general.timezone or f'the zone of the machine ({here:%Z})'}"
+    told, named = f"{here:%Y-%m-%d %H:%M}", config.general.timezone
+    told = f"{told} in the zone {named}" if named else f"{told} in the zone of the machine ({here:%Z})"
     if newest > now + CLOCK_SECONDS:
         late = f"{told}, {(newest - now) / 3600:.1f} h before the last change of a file"
         return FindingItem("clock", False, late, "Set the clock: what is said now would stand before what was.")
-    unset = not config.general.timezone and not here.utcoffset()
+    unset = not named and not here.utcoffset()
     mend = "If its people live elsewhere, set general.timezone, such as Asia/Shanghai." if unset else ""
     return FindingItem("clock", True, told, mend)
 

@@ -10,9 +10,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from ...locale import told
 from ..python.calls import AsyncCalls, CallsOf, selected
 from .memory_client import opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, remark, say
 
 T = TypeVar("T")
 Who = Annotated[str, typer.Argument(metavar="WHO", help="Id, name or alias.")]
@@ -71,7 +72,7 @@ def log(
     found = _asked(config, lambda memory: memory.texts(chat=chat, limit=last))
     for one in reversed(found):
         at = f"{one.time:%Y-%m-%d %H:%M}  " if one.time else ""
-        say(f"{at}{one.speaker + ': ' if one.speaker else ''}{one.text}  [{one.id}]")
+        print_stored(f"{at}{one.speaker + ': ' if one.speaker else ''}{one.text}  [{one.id}]")
     if not found:
         remark(f"The chat {chat!r} holds nothing; `amemorix chats` lists those that do.")
 
@@ -82,7 +83,7 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
         config, lambda memory: memory.call("memory_text_admin", {"action": "get", "ids": ids, "scope": "all"})
     )
     for one in found["items"]:
-        say(one["text"])
+        print_stored(one["text"])
         for key in (
             "id",
             "speaker",
@@ -101,7 +102,7 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
                 else one[key]
             )
             if value:
-                say(f"  {key}: {value}", "dim")
+                print_stored(f"  {key}: {value}", "dim")
     if found["missing"]:
         remark(f"There is no {', '.join(found['missing'])}.", "red")
         raise typer.Exit(1)
@@ -109,7 +110,8 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
 
 def profile(who: Who, chat: Chat = "", config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Print what is known of a person."""
-    say(str(_asked(config, lambda memory: memory.profile(who, chat=chat))))
+    found = _asked(config, lambda memory: memory.profile(who, chat=chat))
+    (print_stored if found.text else say)(str(found))
 
 
 def facts(who: Who, chat: Chat = "", last: Last = 50, config: ConfigPath = DEFAULT_CONFIG) -> None:
@@ -135,7 +137,7 @@ def context(
     found = _asked(
         config, lambda memory: memory.context(turns, chat=chat, user=user, budget=budget, everything=everything)
     )
-    say(found.text)
+    print_stored(found.text)
     remark(f"{found.tokens} tokens")
 
 
@@ -158,12 +160,15 @@ def forget(
         plan = await memory.call("memory_delete_admin", action="preview", **selected(**given))
         say(f"{plan['counts'].get('paragraphs', 0)} texts would go:" if plan["items"] else "Nothing would go.")
         for one in plan["items"][:EXAMPLES]:
-            say(f"  {one['item_key']}  {one['label']}", "dim")
-        if not (yes or typer.confirm("Erase them for good?" if purge else "Delete them?")):
+            print_stored(f"  {one['item_key']}  {one['label']}", "dim")
+        if not (yes or typer.confirm(told("Erase them for good?" if purge else "Delete them?"))):
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)
-        back = f"`amemorix call memory_delete_admin restore --operation-id {gone.operation}` brings it back"
-        say(f"{gone.texts} texts {'erased for good' if purge else f'deleted; {back}'}.")
+        if purge:
+            say(f"{gone.texts} texts erased for good.")
+        else:
+            back = f"amemorix call memory_delete_admin restore --operation-id {gone.operation}"
+            say(f"{gone.texts} texts deleted; `{back}` brings them back.")
         for file in gone.left:
             remark(f"Something was left in {file}.", "red")
 

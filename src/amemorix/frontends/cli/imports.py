@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import InvalidRequest, StorageFailure
+from ...locale import told
 from ..transport import DaemonMemory
 from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, counted, progress_bars, remark, say
 
 FORMATS = (
     "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
@@ -48,24 +49,24 @@ def import_command(
             raise InvalidRequest(f"There is no file {path}.", field="files")
     if chat_log and not chat:
         raise InvalidRequest("--chat-log needs --chat: the chat that was saved.", field="chat")
-    told = {
+    wanted = {
         "chat_id": chat, "format": format_, "chat_log": chat_log, "force": force, "skip_bad": skip_bad,
         "dry_run": dry_run, "columns": _columns(columns),
     }  # fmt: skip
-    tasks = asyncio.run(_import(files, {key: value for key, value in told.items() if value}, wait, config))
+    tasks = asyncio.run(_import(files, {key: value for key, value in wanted.items() if value}, wait, config))
     for task in tasks:
         tell(task)
     if lacking := [why for task in tasks if (why := missing(task))]:
         raise StorageFailure(f"Not everything was imported: {'; '.join(lacking)}.")
 
 
-async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
+async def _import(files: list[Path], wanted: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
     async with opened(config) as memory:
         # one task for all files, and one for each folder, which is read where it is
         folders = [path for path in files if path.is_dir()]
-        calls = [{"action": "create_raw_scan", "path": str(path.resolve()), **told} for path in folders]
+        calls = [{"action": "create_raw_scan", "path": str(path.resolve()), **wanted} for path in folders]
         if staged := [await memory.stage(path) for path in files if not path.is_dir()]:
-            calls.append({"action": "create_upload", "files": staged, **told})
+            calls.append({"action": "create_upload", "files": staged, **wanted})
         tasks = [(await answered(memory, COMPONENT, call))["task"] for call in calls]
         if wait:
             tasks = [await _finished(memory, task) for task in tasks]
@@ -84,7 +85,7 @@ async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
         while task["status"] in OPEN:
             await asyncio.sleep(POLL_SECONDS)
             task = (await answered(memory, COMPONENT, {"action": "get", "task_id": task["task_id"]}))["task"]
-            rate = f"{task['records']:,} records, {task['rate']:,.0f}/s" if task["rate"] else task["status"]
+            rate = told(f"{task['records']:,} records, {task['rate']:,.0f}/s") if task["rate"] else task["status"]
             progress.update(bar, total=task["bytes_total"] or None, completed=task["bytes_done"], rate=rate)
         for file in task["files"]:
             if file["chunks"].get("failed") or file["counts"].get("failed"):
@@ -105,9 +106,9 @@ async def _problems(memory: Memory, task: str, file: str) -> list[dict[str, str]
     return found[:SHOWN_PROBLEMS] + ([{"place": "", "reason": more}] if len(found) > SHOWN_PROBLEMS else [])
 
 
-def _columns(told: str) -> dict[str, str]:
+def _columns(given: str) -> dict[str, str]:
     """`text=内容,speaker=昵称` as a mapping. Raises InvalidRequest."""
-    pairs = [pair.partition("=") for pair in re.split("[,，]", told) if pair.strip()]
+    pairs = [pair.partition("=") for pair in re.split("[,，]", given) if pair.strip()]
     if wrong := next(
         (meaning for meaning, is_, heading in pairs if not (is_ and meaning.strip() and heading.strip())), ""
     ):
@@ -161,8 +162,8 @@ def _retry(task: dict[str, Any]) -> str:
 
 def _files(task: dict[str, Any]) -> str:
     fates, count = _fates(task), len(task["files"])
-    told = ", ".join(f"{fates[fate]:,} {fate}" for fate in _FATES if fates[fate])
-    return f"{count:,} {'file' if count == 1 else 'files'}: {told}"
+    named = ", ".join(counted(fates[fate], fate) for fate in _FATES if fates[fate])
+    return f"{counted(count, 'file' if count == 1 else 'files')}: {named}"
 
 
 def _fates(task: dict[str, Any]) -> Counter[str]:
@@ -181,5 +182,5 @@ def _fate(file: dict[str, Any], skip_bad: bool) -> str:
 
 
 def _counted(one: dict[str, Any]) -> str:
-    counts = (f"{count:,} {name}" for name, count in sorted(one["counts"].items()) if count)
-    return ", ".join(counts) or "nothing to store"
+    counts = (counted(count, name) for name, count in sorted(one["counts"].items()) if count)
+    return ", ".join(counts) or told("nothing to store")

@@ -17,9 +17,10 @@ from rich.progress import Progress
 
 from ...errors import InvalidRequest
 from ...importing.records import Occurrences
+from ...locale import word
 from ..http.json_response import read_object
 from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, counted, progress_bars, say
 
 BATCH = 200
 """Turns of one call, so of one transaction."""
@@ -39,7 +40,7 @@ def ingest(
         if name != "-" and not Path(name).is_file():
             raise InvalidRequest(f"There is no file {name}.", field="files")
     counts = asyncio.run(_ingest(files, chat, format_, wait, config))
-    say(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "Nothing to store.")
+    say(", ".join(counted(count, name) for name, count in sorted(counts.items())) or "Nothing to store.")
 
 
 async def _ingest(files: list[str], chat: str, format_: Format, wait: bool, config: Path) -> Counter[str]:
@@ -50,7 +51,7 @@ async def _ingest(files: list[str], chat: str, format_: Format, wait: bool, conf
                 with _reading(name) as stream:
                     counts += await _store(memory, name, stream, chat, format_, progress)
             if wait:
-                task = progress.add_task("vectors", total=None, rate="")
+                task = progress.add_task(word("vectors"), total=None, rate="")
                 await memory.settle()
                 progress.update(task, total=1, completed=1)
     return counts
@@ -78,7 +79,7 @@ async def _store_messages(memory: Memory, name: str, stream: IO[bytes], chat: st
             counts.update(item["status"] for item in answer["results"])
             counts.update({answer["reason"]: len(messages)} if answer["reason"] else {})
         seconds = progress.tasks[task].elapsed or 0.0
-        rate = f"{counts.total() / seconds:,.0f} turns/s" if seconds else ""
+        rate = f"{counts.total() / seconds:,.0f}/s" if seconds else ""
         progress.update(task, advance=size, rate=rate)
     return counts
 

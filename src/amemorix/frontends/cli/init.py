@@ -32,8 +32,8 @@ def init(
         say(f"{found} is there already, and is left as it is.")
     else:
         configuration.write_new(path, () if full else OWNERS)
-        say(f"Wrote {path}.", "green")
-    say("Next")
+        say(f"Wrote the configuration {path}.", "green")
+    say("What to do next:")
     if folder.absolute() != Path.cwd():
         say(f"  cd {shlex.quote(str(folder))}")
     option = f" -c {found.name}" if found and found != path else ""

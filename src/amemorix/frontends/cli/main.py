@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ...locale import language_of, speaking
+from ...location import configured_language
 from ...version import program
-from .terminal import FriendlyGroup
+from .terminal import DEFAULT_CONFIG, FriendlyGroup, localised_command, translate_typer
 
 COMMANDS = {
     "init": ("amemorix.frontends.cli.init:init", "Write a commented configuration into a project, and say what to do next; nothing is overwritten."),
@@ -79,7 +83,7 @@ class LateGroup(FriendlyGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and _imported(str(command.name)), rest
+        return name, command and localised_command(_imported(str(command.name))), rest
 
 
 def _imported(name: str) -> Any:
@@ -153,4 +157,7 @@ for _name, (_, _sentence) in COMMANDS.items():
 
 
 def main() -> None:
-    app()
+    config = Path(os.environ.get("AMEMORIX_CONFIG") or DEFAULT_CONFIG)
+    with speaking(configured_language(config) or language_of(os.environ)):
+        translate_typer()
+        app()

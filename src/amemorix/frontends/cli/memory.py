@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidRequest
+from ...locale import joined, told, word
 from ..http.json_response import read_object
 from .memory_client import ask
 from .terminal import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
@@ -115,6 +116,8 @@ SIGNALS = {
     "previous": "follows a near line",
 }
 LANES = {"sparse": "words", "dense": "meaning", "graph": "links", "time": "time"}
+HEADINGS = {"who": 2, "when": 2, "text": 8, "why": 5}
+"""Columns of a table of hits after the score, with their shares of its width."""
 MOST_CHARS, MOST_TERMS = 300, 6
 
 
@@ -123,9 +126,9 @@ def hit_table(hits: Sequence[dict[str, Any]], *, marked: Sequence[bool] = ()) ->
     table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False)
     if marked:
         table.add_column("")
-    table.add_column("score", justify="right")
-    for name, ratio in (("who", 2), ("when", 2), ("text", 8), ("why", 5)):
-        table.add_column(name, ratio=ratio, overflow="fold")
+    table.add_column(word("score"), justify="right")
+    for name, ratio in HEADINGS.items():
+        table.add_column(word(name), ratio=ratio, overflow="fold")
     for place, hit in enumerate(hits):
         tick = [Text("✓" if marked[place] else "", style="green")] if marked else []
         text = "\n".join(" ".join(line.split()) for line in hit["content"].strip().splitlines())
@@ -140,18 +143,18 @@ def reason(hit: dict[str, Any]) -> str:
     """Why it was found, such as `words #1, meaning #3; said by the person asked about; has: train, station`."""
     explain = hit.get("explain", {})
     lanes = [
-        f"{LANES.get(name, name)} #{lane['rank']:g}"
+        f"{word(str(LANES.get(name, name)))} #{lane['rank']:g}"
         for name, lane in explain.get("lanes", {}).items()
         if "rank" in lane
     ]
-    signals = [words for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)]
+    signals = [told(words) for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)]
     terms = [str(term) for term in explain.get("matched_terms", [])]
     longest = [term for term in terms if not any(term != other and term in other for other in terms)]
     parts = [
-        f"found by {', '.join(explain['branches'])}" if explain.get("branches") else "",
+        told(f"found by {', '.join(explain['branches'])}") if explain.get("branches") else "",
         ", ".join(lanes),
         *signals,
-        f"has: {', '.join(longest[:MOST_TERMS])}" if longest else "",
-        str(explain.get("order") or ""),
+        f"{word('has')}: {', '.join(longest[:MOST_TERMS])}" if longest else "",
+        told(str(explain.get("order") or "")),
     ]
-    return "; ".join(part for part in parts if part) or "beside lines that match"
+    return joined(part for part in parts if part) or told("beside lines that match")

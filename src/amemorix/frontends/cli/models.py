@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from ...errors import InvalidRequest, ModelUnavailable
+from ...locale import told, word
 from ...models.local import catalog
 from ...models.local.catalog import LocalModel
 from ...models.local.install import install, installed, model_folder, verify
@@ -35,7 +36,7 @@ def install_(
     with progress_bars() as bars:
 
         def tell(text: str) -> None:
-            bars.console.print(Text(text, style="dim"), soft_wrap=True)
+            bars.console.print(Text(told(text), style="dim"), soft_wrap=True)
 
         source = _source(origin)
         wanted = [catalog.known_model(model, catalog.installable())] if model else _usual(source)
@@ -50,8 +51,8 @@ def list_() -> None:
     table = columns("model", "dimensions", "languages", "licence", "installed in")
     for model in catalog.installable().values():
         languages = ", ".join(model.languages)
-        place = str(installed(model) or "not installed")
-        table.add_row(model.name, str(model.dimension or "names"), languages, model.licence, place)
+        place = str(installed(model) or told("not installed"))
+        table.add_row(model.name, str(model.dimension or word("names")), languages, model.licence, place)
     out().print(table)
 
 

@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from ...errors import StorageFailure
+from ...locale import told, word
 from .memory_client import answered, ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
 
@@ -72,9 +73,8 @@ def show_findings(findings: Iterable[Mapping[str, Any]], message: str) -> None:
     """A table of what was looked at, and the sentence that sums it up."""
     table, well = columns("check", "ok", "found", "what to do"), True
     for one in findings:
-        table.add_row(
-            one["name"], "yes" if one["ok"] else "no", one["detail"], one["mend"], style="" if one["ok"] else "red"
-        )
+        ok = word("yes") if one["ok"] else word("no")
+        table.add_row(one["name"], ok, told(one["detail"]), told(one["mend"]), style="" if one["ok"] else "red")
         well = well and one["ok"]
     out().print(table)
     say(message, "green" if well else "red")

@@ -14,6 +14,7 @@ import typer
 
 from ...config import load
 from ...extras import require
+from ...locale import word
 from ...ops import Role
 from ..http.json_response import BASE_PATH
 from ..http.tokens import make_token
@@ -76,7 +77,7 @@ def _tell(listening: Listening) -> None:
     variable = load(path).http.token_env
     token = f' -H "Authorization: Bearer ${variable}"' if listening.needs_token else ""
     body = """'{"query": "coffee", "chat_id": "friends"}'"""
-    say("Try")
+    say(word("Try"))
     for line in (
         f"""echo '{{"speaker": "Mia", "text": "I drink coffee, black."}}' | """
         f"{command} ingest - --format jsonl --chat friends{option}",

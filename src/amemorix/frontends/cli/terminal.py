@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,21 +14,35 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ...errors import InvalidConfig, MemoryFault
+from ...locale import speaking, spoken, told, word
+from ...location import configured_language
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
 __all__ = [
-    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "out", "print_json", "progress_bars", "remark",
-    "say", "shown_in",
+    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "counted", "out", "print_json", "progress_bars", "remark",
+    "localised_command", "print_stored", "say", "shown_in", "translate_typer",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""Of the click that Typer uses: the command was called wrongly."""
 DEFAULT_CONFIG = Path("config/a_memorix.toml")
+
+
+def _speak_as_configured(context: typer.Context, config: Path) -> Path:
+    context.find_root().with_resource(
+        speaking(configured_language(config))
+    )  # errors are told when the command has ended
+    return config
+
+
 ConfigPath = Annotated[
     Path,
-    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", help="Configuration file; it is written if it is missing."),
+    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_speak_as_configured,
+                 help="Configuration file; it is written if it is missing."),
 ]  # fmt: skip
 
 
@@ -41,13 +55,18 @@ def out() -> Console:
 
 
 def say(text: str = "", style: str = "") -> None:
-    """One line of an answer, whatever characters it holds."""
+    """One line of an answer, in the language of the terminal."""
+    print_stored(told(text), style)
+
+
+def print_stored(text: str, style: str = "") -> None:
+    """What is stored, as it is, whatever characters it holds."""
     Console(highlight=False).print(Text(text, style=style), soft_wrap=True)
 
 
 def remark(text: str, style: str = "dim") -> None:
-    """One line beside the answer."""
-    Console(stderr=True, highlight=False).print(Text(text, style=style), soft_wrap=True)
+    """One line beside the answer, in the language of the terminal."""
+    Console(stderr=True, highlight=False).print(Text(told(text), style=style), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -61,8 +80,13 @@ def columns(*names: str, right: Collection[str] = ()) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in names:
-        table.add_column(name, overflow="fold", justify="right" if name in right else "left")
+        table.add_column(word(name), overflow="fold", justify="right" if name in right else "left")
     return table
+
+
+def counted(count: int, state: str) -> str:
+    """How many are in a state: `3 stored`."""
+    return f"{word(state)} {count:,}" if spoken() == "zh" else f"{count:,} {state}"
 
 
 def progress_bars() -> Progress:
@@ -82,13 +106,87 @@ def shown_in(bars: Progress) -> Callable[[str, int, int], None]:
     def transfer(name: str, done: int, total: int) -> None:
         if name not in shown:
             shown[name] = bars.add_task(name, rate="")
-        bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f} of {total / 1e6:.0f} MB")
+        bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f}/{total / 1e6:.0f} MB")
 
     return transfer
 
 
+def localised_command(command: Any) -> Any:
+    """A command whose help is in the language of the terminal."""
+    if spoken() != "zh":
+        return command
+    command.help = told(command.help or "")
+    for param in command.params:
+        param.help = told(getattr(param, "help", None) or "")
+    usage, option = type(command).get_usage, type(command).get_help_option
+
+    def help_option(ctx: Any) -> Any:
+        found = option(command, ctx)
+        if found is not None:
+            found.help = told(found.help)
+        return found
+
+    command.get_usage = lambda ctx: usage(command, ctx).replace("Usage: ", told("Usage: "), 1)
+    command.get_help_option = help_option
+    return command
+
+
+def translate_typer() -> None:
+    """Put the words that Typer itself shows into the language of the terminal, for the life of the process."""
+    if spoken() == "zh":
+        from rich.columns import Columns
+        from rich.table import Table
+        from typer import rich_utils
+
+        class FoldingTable(Table):
+            """Breaks Chinese, which has no spaces, where a cell ends, and cuts nothing off."""
+
+            def add_row(self, *cells: Any, **options: Any) -> None:
+                super().add_row(*cells, **options)
+                for column in self.columns:
+                    column.overflow = "fold"
+
+        class FoldingColumns(Columns):
+            """The same for the remarks on an option."""
+
+            def __init__(self, renderables: Iterable[Any], **options: Any) -> None:
+                shown = list(renderables)
+                for one in shown:
+                    if isinstance(one, Text):
+                        one.overflow = "fold"
+                super().__init__(shown, **options)
+
+        for name, folding in (("Table", FoldingTable), ("Columns", FoldingColumns)):
+            setattr(rich_utils, name, folding)
+        for name in dir(rich_utils):
+            if name.endswith(("_STRING", "_TITLE", "_TEXT")) or name == "RICH_HELP":
+                setattr(rich_utils, name, told(getattr(rich_utils, name)))
+
+
+def _localised_fault(exc: Any) -> Any:
+    """An error of Typer's own, which says how a command is called, in the language of the terminal."""
+    if spoken() == "zh":
+        text = told(exc.format_message())
+        exc.format_message = lambda: text
+    return exc
+
+
 class FriendlyGroup(TyperGroup):
-    """Turns every error into one red line and exit code 1; `--debug` logs the traceback as well."""
+    """Turns every error into one red line and exit code 1; `--debug` logs the traceback as well.
+
+    Help and errors are in the language of the terminal.
+    """
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        return found and localised_command(found)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        localised_command(self)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except UsageError as exc:
+            raise _localised_fault(exc)  # noqa: B904 - it is the same
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -98,8 +196,10 @@ class FriendlyGroup(TyperGroup):
             remark(str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split()), "red")
             if exc.details.get("damaged"):
                 remark("`amemorix check` shows which backups can be restored.")
-        except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt, BrokenPipeError):
+        except (typer.Exit, typer.Abort, KeyboardInterrupt, BrokenPipeError):
             raise
+        except UsageError as exc:
+            raise _localised_fault(exc)  # noqa: B904 - it is the same
         except Exception as exc:
             if type(exc).__module__.startswith("typer."):
                 raise

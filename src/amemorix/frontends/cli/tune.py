@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ...errors import InvalidRequest, MemoryFault
+from ...locale import told, word
 from .memory_client import Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
@@ -79,14 +80,16 @@ async def _tune(config: Path, wish: dict[str, Any], apply: bool, plot: Path | No
 async def _ended(memory: Memory, which: dict[str, Any]) -> dict[str, Any]:
     """The task once it has ended; its rounds, rate and time left are shown meanwhile."""
     with progress_bars() as shown:
-        bar = shown.add_task("tuning", total=1.0, rate="")
+        bar = shown.add_task(word("tuning"), total=1.0, rate="")
         while True:
             task = (await answered(memory, ADMIN, {"action": "get_task", **which}))["task"]
             rate = task["status"]
             if task["rate"]:
                 left = "" if task["seconds_left"] is None else f", {task['seconds_left']:.0f} s left"
                 rate = f"{task['rounds_done']} of {task['rounds']} rounds, {task['rate']:.2f} a second{left}"
-            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", rate=rate)
+            shown.update(
+                bar, completed=task["progress"], description=f"{word('tuning')}: {task['stage']}", rate=told(rate)
+            )
             if task["status"] not in ("queued", "running"):
                 return task
             await asyncio.sleep(LOOK_SECONDS)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import entered_by
 from ...config import Config
 from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
+from ...locale import Language, accepted, speaking, spoken
 from ...version import __version__, commit
 from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
@@ -54,17 +58,34 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route("/readyz", handlers.ready),
         Route("/metrics", handlers.metrics),
     ]
-    guard = Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused)
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={HTTPException: _no_route})
+    middleware = [
+        Middleware(Translated, host=host),
+        Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused),
+    ]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _no_route})
     app.router.redirect_slashes = False
     return app
+
+
+class Translated:
+    """Speaks the language that a request accepts; where it names none of ours, that of `general.language`, else English,
+    whatever the terminal speaks in which the daemon was started."""
+
+    def __init__(self, app: ASGIApp, *, host: AMemorixHostService) -> None:
+        self._app = app
+        self._host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        chosen = accepted(Headers(scope=scope).get("accept-language", "")) if scope["type"] == "http" else None
+        with speaking(chosen or self._host.language or "en"):
+            await self._app(scope, receive, send)
 
 
 class _Handlers:
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
         self.figures = Metrics()
-        self._openapi: dict[str, Any] | None = None
+        self._openapi: dict[Language, dict[str, Any]] = {}
 
     async def call(self, request: Request) -> Response:
         component, action = request.path_params["component"], request.path_params.get("action", "")
@@ -128,9 +149,10 @@ class _Handlers:
             self.figures.count(names[0], names[1], outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        if self._openapi is None:
-            self._openapi = openapi_document()
-        return JsonAnswer(self._openapi)
+        language = spoken() or "en"
+        if language not in self._openapi:
+            self._openapi[language] = await asyncio.to_thread(openapi_document, language)
+        return JsonAnswer(self._openapi[language])
 
     async def docs(self, request: Request) -> Response:  # noqa: ARG002
         return docs_page()

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import Grant
 from ...errors import Forbidden, MemoryFault
+from ...locale import localised, spoken
 from .docs_page import DOCS_PATH
 from .json_response import encoded
 from .tokens import Tokens
@@ -36,12 +37,17 @@ LOGGED_A_MINUTE = 10
 
 
 class JsonAnswer(Response):
-    """A JSON response."""
+    """A JSON response, its sentences in the language that is spoken."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return encoded(content)
+        return encoded(localised(content))
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        super().init_headers(headers)
+        if spoken() == "zh":
+            self.headers.update({"Content-Language": "zh-CN", "Vary": "Accept-Language"})
 
 
 def fault_answer(fault: MemoryFault, *, status: int = 0, headers: Mapping[str, str] | None = None) -> JsonAnswer:

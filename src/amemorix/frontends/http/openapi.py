@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from ...host.operations import OPERATIONS
+from ...locale import Language, told
 from ...ops import Operation
 from ...version import __version__
 from .json_response import BASE_PATH, UPLOAD_PATH
@@ -72,8 +73,11 @@ def shapes(operations: Iterable[Operation], prefix: str) -> Shapes:
     )
 
 
-def openapi_document() -> dict[str, Any]:
-    """OpenAPI 3.1: one path for each operation, one for each component that takes the action in its body."""
+def openapi_document(language: Language = "en") -> dict[str, Any]:
+    """OpenAPI 3.1: one path for each operation, one for each component that takes the action in its body.
+
+    In another language are the summaries, and what is said of arguments.
+    """
     every = list(OPERATIONS)
     found = shapes(every, PREFIX)
     paths: dict[str, Any] = {}
@@ -84,7 +88,7 @@ def openapi_document() -> dict[str, Any]:
         for op in ops:
             path = f"{BASE_PATH}/{op.component}" + (f"/{op.action}" if op.action else "")
             paths[path] = {"post": _operation(op, found)}
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {"title": "A-Memorix", "version": __version__, "summary": "Long-term memory for chatbots."},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
@@ -94,6 +98,20 @@ def openapi_document() -> dict[str, Any]:
             "schemas": {**found.definitions, "Fault": FAULT_SCHEMA},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
+    }
+    return document if language == "en" else _in_language(document, language)
+
+
+def _in_language(node: Any, language: Language) -> Any:
+    if isinstance(node, list):
+        return [_in_language(one, language) for one in cast("list[Any]", node)]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: told(value, language)
+        if key in ("summary", "description") and isinstance(value, str)
+        else _in_language(value, language)
+        for key, value in cast("dict[str, Any]", node).items()
     }
 
 

@@ -14,6 +14,7 @@ from mcp import MCPError, UriTemplate
 from mcp.server import Server, ServerRequestContext
 
 from ...errors import InvalidRequest, MemoryFault, NotFound, UnknownComponent
+from ...locale import told
 from ...ops import Effect, did_you_mean, sorted_keys
 from ...version import __version__
 from ..http.json_response import encoded
@@ -101,8 +102,8 @@ class _Handlers:
         known = sorted_keys(op.request)
         for key in given:
             if key not in known:
-                told = f"{tool}: {key}: there is no such argument.{did_you_mean(key, known)}"
-                raise InvalidRequest(told, field=key)
+                problem = f"{tool}: {key}: there is no such argument.{did_you_mean(key, known)}"
+                raise InvalidRequest(problem, field=key)
         answer = await op.handler(self._memory, self._default.applied(request))
         return json.loads(encoded(answer.model_dump(mode="json", exclude_defaults=True)))
 
@@ -134,7 +135,7 @@ class _Handlers:
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
-                    name=name, description=kind.description, mime_type=JSON,
+                    name=name, description=told(kind.description), mime_type=JSON,
                     uri=UriTemplate.parse(kind.template).expand({kind.name: key}),
                 )
                 for kind, key, name in listed
@@ -145,7 +146,7 @@ class _Handlers:
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
-                    name=kind.name, uri_template=kind.template, description=kind.description, mime_type=JSON
+                    name=kind.name, uri_template=kind.template, description=told(kind.description), mime_type=JSON
                 )
                 for kind in RESOURCES
             ]
@@ -168,8 +169,8 @@ class _Handlers:
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
-                    name=one.name, description=one.description,
-                    arguments=[types.PromptArgument(name=name, description=told, required=True) for name, told in one.arguments.items()],
+                    name=one.name, description=told(one.description),
+                    arguments=[types.PromptArgument(name=name, description=told(what), required=True) for name, what in one.arguments.items()],
                 )
                 for one in PROMPTS.values()
             ]
@@ -178,14 +179,13 @@ class _Handlers:
     async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given, prompt = params.arguments or {}, PROMPTS.get(params.name)
         if prompt is None:
-            raise MCPError(
-                types.INVALID_PARAMS, f"There is no prompt {params.name!r}.{did_you_mean(params.name, list(PROMPTS))}"
-            )
+            problem = f"There is no prompt {params.name!r}.{did_you_mean(params.name, list(PROMPTS))}"
+            raise MCPError(types.INVALID_PARAMS, told(problem))
         if lacking := [name for name in prompt.arguments if not given.get(name)]:
-            raise MCPError(types.INVALID_PARAMS, f"{params.name}: {lacking[0]} is required.")
-        text = types.TextContent(text=prompt.text.format(**given))
+            raise MCPError(types.INVALID_PARAMS, told(f"{params.name}: {lacking[0]} is required."))
+        text = types.TextContent(text=told(prompt.text).format(**given))
         return types.GetPromptResult(
-            description=prompt.description, messages=[types.PromptMessage(role="user", content=text)]
+            description=told(prompt.description), messages=[types.PromptMessage(role="user", content=text)]
         )
 
 
@@ -214,10 +214,10 @@ def _annotations(effect: Effect) -> types.ToolAnnotations:
 
 
 def _failed(sentence: str) -> types.CallToolResult:
-    sentence = sentence.encode("utf-8", "replace").decode()
+    sentence = told(sentence).encode("utf-8", "replace").decode()
     return types.CallToolResult(content=[types.TextContent(text=sentence)], is_error=True)
 
 
 def _refusal(fault: MemoryFault, uri: str) -> MCPError:
     code = types.INVALID_PARAMS if fault.status < 500 else types.INTERNAL_ERROR
-    return MCPError(code, str(fault), {"uri": uri} if uri else None)
+    return MCPError(code, told(str(fault)), {"uri": uri} if uri else None)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from ...errors import DirectoryInUse, MemoryFault, NotReady
+from ...locale import Language, speaking
 from ...location import TOKEN_ENV, locate
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
@@ -110,7 +111,8 @@ class AsyncMemory(AsyncCalls):
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
         host = AMemorixHostService(self.config_path)
         try:
-            await host.start()
+            with speaking(_chosen_language(self._settings)):  # a configuration that is written has its comments in it
+                await host.start()
         except DirectoryInUse as exc:
             if daemon := await asyncio.to_thread(daemon_of, self.config_path):
                 return await self._asking(daemon)
@@ -159,6 +161,13 @@ class AsyncClient(AsyncCalls):
 
     async def _ready(self) -> Answering:
         return self._memory
+
+
+def _chosen_language(settings: Mapping[str, Any]) -> Language | None:
+    """`general.language` of settings, dotted or nested; None where they leave it open."""
+    general = settings.get("general")
+    chosen = settings.get("general.language", general.get("language") if isinstance(general, Mapping) else None)
+    return chosen if chosen in ("en", "zh") else None
 
 
 def _lacks_model(host: AMemorixHostService) -> bool:
