@@ -62,7 +62,7 @@ async def fill(host: AMemorixHostService) -> None:
         messages = [{"speaker": who, "text": text, "time": at} for who, text, at in turns]
         result = await host.invoke("ingest_messages", {"chat_id": chat, "messages": messages})
         assert result["success"], result
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def create(host: AMemorixHostService, **args: Any) -> int:

@@ -49,7 +49,7 @@ async def test_03_hits_carry_where_they_come_from(host: AMemorixHostService, mod
     await told(
         host, "the kite", external_id="x1", chat_id="c", source="diary", tags=["t"], person_ids=["u"], timestamp=1_000
     )
-    await host.settle(120)
+    await host.settle(600)
     window = {"time_start": 1} if mode in ("time", "hybrid") else {}
     for hit in await hits(host, "kite", mode=mode, chat_id="c", **window):
         assert (hit["chat_id"], hit["source"], hit["person_ids"]) == ("c", "diary", ["u"])
@@ -63,7 +63,7 @@ async def test_04_what_is_unrelated_finds_nothing_likely_and_what_is_related_all
     host = await opened(embed=embed)
     await said(host, "c", *((f"p{n}", f"the walrus number {n} sleeps on the pier") for n in range(40)))
     await said(host, "d", *((f"p{n}", f"invoice {n} was paid by bank transfer") for n in range(40)))
-    await host.settle(120)
+    await host.settle(600)
 
     for unrelated in ("quantum chromodynamics", "海盐柠檬饼干"):
         answer = await host.invoke("search_memory", {"query": unrelated, "limit": 5})
@@ -82,7 +82,7 @@ async def test_05_the_words_find_what_the_vectors_miss(opened: Open) -> None:
     await said(
         host, "c", *((f"p{n}", f"sentence {n} about the weather") for n in range(50)), ("Ada", "the axolotl escaped")
     )
-    await host.settle(120)
+    await host.settle(600)
 
     assert (await contents(host, "axolotl"))[0] == "the axolotl escaped"
 
@@ -98,7 +98,7 @@ async def test_06_an_ingest_rewrites_no_file_and_costs_the_same_at_any_size(open
         return min(spent)
 
     await told(host, "first")
-    await host.settle(120)
+    await host.settle(600)
     await host.invoke("memory_runtime_admin", {"action": "save"})
     indexes = tmp_path / "data" / "a-memorix" / "indexes"
     before = {path: path.stat().st_mtime_ns for path in indexes.rglob("*") if path.is_file()}
@@ -134,7 +134,7 @@ async def test_08_words_and_vectors_work_together_from_the_first_text_on(
     dense_host: AMemorixHostService, mode: str
 ) -> None:
     await said(dense_host, "c", ("Ada", "the kite", 1_000.0), ("Bob", "a lamp", 2_000.0))
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     answer = await found(dense_host, "kite", mode=mode, chat_id="c", time_start=1)
 
     assert answer["degraded"] == []
@@ -150,7 +150,7 @@ async def test_09_a_text_without_a_vector_gets_one_after_a_restart(tmp_path: Pat
     async with memory_host(tmp_path, embed=broken) as host:
         await told(host, "the kite", external_id="x")
     async with memory_host(tmp_path, embed=HashEmbedder()) as host:
-        await host.settle(120)
+        await host.settle(600)
         (hit,) = await hits(host, "kite")
         again = await told(host, "the kite", external_id="x")
 
@@ -177,7 +177,7 @@ async def test_10_another_dimension_loses_nothing_and_changing_back_restores(tmp
             if dimension == 32 and not (await stats(host))["paragraphs"]:
                 await said(host, "c", *(("Ada", f"the kite {n}") for n in range(20)))
             assert await contents(host, "kite 7", limit=1) == ["the kite 7"]
-            await host.settle(120)
+            await host.settle(600)
             state = (await host.invoke("memory_stats", {}))["embedding"]
             assert (state["dimension"], state["pending"], state["state"]) == (dimension, 0, "idle")
             assert "dense" in (await hits(host, "kite 7"))[0]["explain"]["lanes"]
@@ -256,7 +256,7 @@ async def test_13_a_bad_call_is_an_error_that_names_the_field_and_leaves_nothing
 async def test_14_new_text_under_a_known_id_replaces_the_old(dense_host: AMemorixHostService) -> None:
     await told(dense_host, "Ada lives in Rome", external_id="home", chat_id="c")
     await told(dense_host, "Ada lives in Oslo", external_id="home", chat_id="c")
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert await contents(dense_host, "Where does Ada live?", chat_id="c") == ["Ada lives in Oslo"]
     assert "Ada lives in Rome" not in await contents(dense_host, "Rome", chat_id="c", limit=50)

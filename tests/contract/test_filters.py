@@ -21,7 +21,7 @@ async def store_all(host: AMemorixHostService) -> None:
     await said(host, "s1", ("Ada", "the kite of s1", 1000), group_id="g1", respect_filter=False)
     await said(host, "s2", ("Bob", "the kite of s2", 2000), group_id="g2", respect_filter=False)
     await said(host, "p1", ("Eve", "the kite of p1", 3000), user_id="eve", respect_filter=False)
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def seen(host: AMemorixHostService, mode: str = "search", **args: Any) -> set[str]:

@@ -134,7 +134,7 @@ async def filled(host: AMemorixHostService) -> None:
     """A little of everything."""
     for component, args in FILLING:
         assert (await host.invoke(component, args))["success"]
-    await host.settle(120)
+    await host.settle(600)
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_too_little_time_is_told(fuzzed: Fuzzed) -> None:
 def test_what_is_stored_by_all_this_is_sound(fuzzed: Fuzzed) -> None:
     async def check() -> dict[str, Any]:
         resume_background(fuzzed.host)
-        await fuzzed.host.settle(120)
+        await fuzzed.host.settle(600)
         return (await fuzzed.host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
 
     report = fuzzed.runner.run(check())

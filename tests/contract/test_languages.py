@@ -43,7 +43,7 @@ async def polyglot(opened: Open) -> AMemorixHostService:
     host = await opened()
     for i, (name, text) in enumerate(TEXTS.items()):
         await told(host, text, external_id=name, source=name, chat_id="c", timestamp=1_000_000 + 1_000 * i)
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -103,7 +103,7 @@ async def test_a_name_alone_finds_what_was_said_by_or_about(host: AMemorixHostSe
 async def test_queries_of_no_substance_are_answered(opened: Open, query: str) -> None:
     host = await opened(embed=HashEmbedder())
     await said(host, "c", ("Ada", "hello there"), ("Bob", "你好"))
-    await host.settle(120)
+    await host.settle(600)
     for mode in MODES:
         answer = await found(host, query, mode=mode, chat_id="c", time_start=1)
         assert answer["degraded"] == []
@@ -151,7 +151,7 @@ async def test_eighty_thousand_characters_are_stored_and_found(opened: Open, tmp
         host = await opened(tmp_path / str(len(part)), embed=HashEmbedder())
         with processor_time(costs):
             await told(host, part + " 独角兽needle", chat_id="c", timestamp=1000)
-            await host.settle(120)
+            await host.settle(600)
             for mode in MODES:
                 answer = await hits(host, "独角兽needle", mode=mode, chat_id="c", time_start=1)
                 assert answer, mode
@@ -164,7 +164,7 @@ async def test_eighty_thousand_characters_are_stored_and_found(opened: Open, tmp
 async def test_a_query_of_ten_thousand_characters_is_answered(opened: Open, unit: str) -> None:
     host = await opened(embed=HashEmbedder())
     await said(host, "c", *((f"n{i}", f"独角兽 walrus number {i}") for i in range(60)))
-    await host.settle(120)
+    await host.settle(600)
     for mode in MODES:
         short: list[float] = []
         long: list[float] = []
@@ -196,7 +196,7 @@ async def fill(host: AMemorixHostService, data: dict[str, Any]) -> None:
         await told(host, paragraph["content"], external_id=f"import-{n}", entities=paragraph["entities"], **chat)
     for fact in data["person_writebacks"]:
         await told(host, fact["memory_content"], source_type="person_fact", person_ids=[fact["person_id"]], **chat)
-    await host.settle(120)
+    await host.settle(600)
 
 
 def share(words: list[str], texts: list[str]) -> float:

@@ -28,7 +28,7 @@ async def talk(host: AMemorixHostService, chat: str, *turns: tuple[str, str, str
         for at, (name, person, text) in enumerate(turns)
     ]
     await done(host, "ingest_messages", chat_id=chat, messages=messages)
-    await host.settle(120)
+    await host.settle(600)
 
 
 def held(folder: Path, name: str) -> list[str]:
@@ -107,7 +107,7 @@ async def two_cats(host: AMemorixHostService, cats: tuple[str, ...], *, forward:
     await talk(host, "qq:2", ("Mia", "u2", other_line))
     source, target = (name, other) if forward else (other, name)
     await done(host, GRAPH, action="merge_nodes", sources=[source], target=target)
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def looked(host: AMemorixHostService, chat: str, query: str, name: str, person: str) -> str:

@@ -24,7 +24,7 @@ async def chats(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostSer
     await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
     await said(host, "", ("Eve", "the kite of eve", 3000), user_id="eve")
     await told(host, "the kite of everyone", timestamp=4000)
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -115,7 +115,7 @@ async def test_chats_of_a_shared_group_see_each_other(opened: Open, targets: lis
     await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
     await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
     await said(host, "c", ("Cy", "the kite of c", 3000), group_id="g3")
-    await host.settle(120)
+    await host.settle(600)
 
     for mode in MODES:
         assert await owners(host, mode, chat_id="a") == {"a", "b"}, mode

@@ -274,7 +274,7 @@ async def test_look_alike_chats_do_not_hear_each_other(opened: Open, shape: str)
     for n, chat in enumerate(chats):
         args = {"chat_id": chat} if shape == "chat_id" else {"chat_id": "", shape: chat}
         await said(host, args.pop("chat_id"), ("Ada", f"the number here is {n}"), **args)
-    await host.settle(120)
+    await host.settle(600)
     for n, chat in enumerate(chats):
         mode = random.Random(n).choice(["search", "episode", "aggregate", "hybrid"])
         window = {"time_start": 1} if mode == "hybrid" else {}

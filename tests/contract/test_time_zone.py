@@ -80,7 +80,7 @@ async def test_a_time_without_an_offset_is_the_users(shanghai: AMemorixHostServi
 
 async def test_a_fact_is_dated_by_the_users_day(shanghai: AMemorixHostService) -> None:
     await told(shanghai, "我昨天搬到了杭州。", NIGHT)
-    await shanghai.settle(120)
+    await shanghai.settle(600)
     facts = (await shanghai.invoke("memory_fact_admin", {"action": "list"}))["items"]
     home = next(fact for fact in facts if "杭州" in str(fact))
     day = datetime(2026, 3, 10, tzinfo=SHANGHAI).timestamp()
@@ -124,7 +124,7 @@ async def test_a_summary_is_told_the_users_times(opened: Open) -> None:
     host = await opened(clock=FrozenClock(NOW), chat=chat, general=IN_SHANGHAI)
     await told(host, "我把伞放在值班柜里。", NIGHT)
     await host.invoke("ingest_summary", {"chat_id": "c", "external_id": "s"})
-    await host.settle(120)
+    await host.settle(600)
     asked = [text for task, text in chat.asked if task == "summary"]
     assert asked, "the model was asked"
     assert re.search(r"2026-03-11 00:30", asked[0])
@@ -160,7 +160,7 @@ async def test_facts_are_asked_by_the_day_of_the_group(opened: Open) -> None:
     message = {"external_id": "m", "speaker": "Mia", "text": "I live in Porto.", "time": moved}
     told_in = {"group_id": "g", "chat_id": "group:g", "messages": [message]}
     assert (await host.invoke("ingest_messages", told_in))["success"]
-    await host.settle(120)
+    await host.settle(600)
     for asking in ({"chat_id": "group:g"}, {"group_id": "g"}):
         query = {"action": "query", "person_id": "Mia", "valid_at": "2026-03-11 23:30", **asking}
         found = await host.invoke("memory_fact_admin", query)

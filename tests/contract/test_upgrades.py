@@ -305,7 +305,7 @@ async def test_a_memory_of_0_1_0_answers_as_it_did(tmp_path: Path) -> None:
     assert len({query for query, _, _ in asked}) > 190
 
     async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
-        await host.settle(60)
+        await host.settle(600)
         for query, chat, expected in asked:
             answer = await found(host, query, limit=10, **({"chat_id": chat} if chat else {}))
             hits = [hit["id"] for hit in answer["hits"]]
@@ -329,7 +329,7 @@ async def test_relations_that_rules_read_go_and_those_that_were_told_stay(tmp_pa
         kept = db.execute(f"{ends} where r.origin = 'caller'").fetchall()
 
     async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
-        await host.settle(60)
+        await host.settle(600)
         page = await host.invoke("memory_graph_admin", {"action": "get_graph", "limit": 500})
         assert page["total_relations"] == origins["caller"]
         assert rows(host, f"{ends} where r.origin = 'caller'") == kept
@@ -350,7 +350,7 @@ async def test_facts_that_rules_had_read_are_read_anew_and_those_of_a_hand_stay(
     )  # fmt: skip
 
     async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
-        await host.settle(120)
+        await host.settle(600)
         listed = (await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000}))["items"]
 
     assert [item["value"] for item in listed if item["attribute"] == "like"] == ["chess"]

@@ -138,7 +138,7 @@ async def check(host: AMemorixHostService, acknowledged: Acts) -> None:
     assert not lost, f"lost: {lost}"
     more = Counter(found) - Counter(acknowledged)
     assert sum(more.values()) <= 1, f"done without being asked: {more}"
-    await host.settle(120)
+    await host.settle(600)
     answer = await host.invoke("memory_runtime_admin", {"action": "refresh_self_check", "deep": True})
     assert answer["report"]["ok"], [one for one in answer["report"]["findings"] if not one["ok"]]
 
@@ -147,6 +147,7 @@ async def live(tell: Tell, folder: Path, number: int, acknowledged: Acts) -> Non
     """Tell what is begun and what was acknowledged."""
     async with memory_host(folder, embed=HashEmbedder(16), feedback={"enabled": True}) as host:
         await check(host, acknowledged)
+        tell(("done", acts(host)))  # what the call that was killed had done counts from here
 
         async def do(component: str, action: str = "", **args: Any) -> dict[str, Any]:
             """It has to succeed, or to find that it is too late for it."""

@@ -104,7 +104,7 @@ async def test_a_process_killed_during_backups_leaves_whole_ones_only(tmp_path: 
     told = killed("backup", tmp_path, random.Random(seed).uniform(0.1, 1.0))
 
     async with begin(tmp_path) as host:
-        await host.settle(120)
+        await host.settle(600)
         await admin(host, "backup")  # waits for the sweep's lock as well
         listed = (await admin(host, "list_backups"))["backups"]
         for one in listed:
@@ -135,18 +135,18 @@ async def test_a_process_killed_during_restores_has_the_old_rows_or_the_new(tmp_
     async with begin(tmp_path) as host:
         for number in range(20):
             await host.call("ingest_text", note(f"early-{number}"))
-        await host.settle(120)
+        await host.settle(600)
         await admin(host, "save")
         made = (await admin(host, "backup"))["backup"]
         for number in range(30):
             await host.call("ingest_text", note(f"later-{number}"))
-        await host.settle(120)
+        await host.settle(600)
         await admin(host, "save")
 
     told = killed(f"restore {made['id']}", tmp_path, random.Random(seed).uniform(0.0, 0.4))
 
     async with begin(tmp_path) as host:
-        await host.settle(120)
+        await host.settle(600)
         count = (await stats(host))["paragraphs"]
         assert count in ((20,) if any("done" in line for line in told) else (20, 50))
         assert len(await contents(host, "noted thing", limit=100)) == count
@@ -179,7 +179,7 @@ async def test_a_process_killed_during_an_import_is_empty_or_full(tmp_path: Path
         assert count in ((150,) if any("done" in line for line in told) else (0, 150))
         if not count:
             assert (await admin(host, "import_export", path="x.jsonl"))["imported"]
-        await host.settle(120)
+        await host.settle(600)
         assert (await stats(host))["paragraphs"] == 150
         assert (await admin(host, "refresh_self_check"))["report"]["ok"]
     assert clean(tmp_path / "b") == []

@@ -61,7 +61,7 @@ async def fill(host: AMemorixHostService, seed: int, chats: tuple[str, str] = ("
         await host.call("ingest_text", {**note, "relations": [relation]})
     await host.call("memory_source_admin", {"action": "delete", "source": f"chat:{chats[1]}"})
     await host.call("ingest_messages", {"chat_id": chats[1], "messages": turns[:6]})
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def answers(host: AMemorixHostService) -> Any:
@@ -260,7 +260,7 @@ async def test_leftovers_of_a_crash_are_swept_up(original: Memory, copies: Calla
     async with opened(folder) as host:
         await host.call("ingest_text", {"external_id": "new", "source_type": "note", "text": "A new note",
                                         "relations": [{"subject": "a", "predicate": "b", "object": "c"}]})  # fmt: skip
-        await host.settle(120)
+        await host.settle(600)
     assert len(list((data(folder) / "indexes").rglob("*"))) == before
 
 
@@ -280,7 +280,7 @@ async def test_an_older_database_with_newer_indexes(original: Memory, copies: Ca
         shutil.copytree(restored, crashed)
     for folder in (crashed, restored):
         async with opened(folder) as host:
-            await host.settle(120)
+            await host.settle(600)
             assert await answers(host) == wanted, folder
 
 

@@ -124,7 +124,7 @@ async def test_concurrent_revisions_of_one_text_leave_one_of_them(tmp_path: Path
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         texts = [f"The kettle of caller{i}" for i in range(CALLERS)]
         answers = await asyncio.gather(*(host.invoke("ingest_text", note("k", text)) for text in texts))
-        await host.settle(120)
+        await host.settle(600)
 
         live = rows(host, "select revision, content from paragraphs where superseded_at is null")
         assert all(answer["success"] for answer in answers)
@@ -182,7 +182,7 @@ async def forty_callers(folder: Path, pauses: Pauses) -> None:
         async with heartbeat(pauses):
             writers = [write_and_find(host, caller, wanted) for caller in range(CALLERS - 4)]
             await asyncio.gather(*writers, *(look(host) for _ in range(4)))
-            await host.settle(120)
+            await host.settle(600)
         held = rows(host, HELD)
     assert {(chat, key): text for chat, key, text in held} == wanted
 
@@ -218,13 +218,13 @@ async def indexes_built_again(folder: Path, pauses: Pauses) -> None:
     turns = [{"text": f"{' '.join(rng.choices(words, k=9))} {i}", "speaker": f"S{i % 5}"} for i in range(4_000)]
     async with memory_host(folder, embed=HashEmbedder(16)) as host:
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
-        await host.settle(120)
+        await host.settle(600)
         async with heartbeat(pauses):
             await host.update_config({"embedding.quantization_type": "float32"})
             assert (await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))["success"]
             for _ in range(10):
                 assert (await host.invoke("search_memory", {"query": "kettle violin"}))["hits"]
-            await host.settle(120)
+            await host.settle(600)
 
 
 async def test_long_messages_of_a_repeated_word_hold_nobody_up(tmp_path: Path) -> None:
@@ -236,11 +236,11 @@ async def repeated_words(folder: Path, pauses: Pauses) -> None:
     async with memory_host(folder) as host:
         first = [{"speaker": "林澈", "text": "我在上海上班，周末去爬山。"}]  # reads the dictionary
         await host.invoke("ingest_messages", {"chat_id": "a", "messages": first})
-        await host.settle(120)
+        await host.settle(600)
         async with heartbeat(pauses):
             for number, word in enumerate(("我", "我不吃，", "的", "and ")):
                 said = [{"speaker": "Ann", "text": (word * 50_000)[:50_000], "external_id": str(number)}]
                 assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": said}))["success"]
-                await host.settle(120)
+                await host.settle(600)
                 asked = {"chat_id": "c", "query": (word * 10_000)[:10_000]}
                 assert (await host.invoke("search_memory", asked))["success"]

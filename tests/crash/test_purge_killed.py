@@ -29,7 +29,7 @@ async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
         if what == "fill":
             gone = await fill(host, random.Random(seed), "away", 60)
             stays = await fill(host, random.Random(-seed), "here", 30)
-            await host.settle(120)
+            await host.settle(600)
             await host.invoke("memory_runtime_admin", {"action": "save"})
             backed_up(host, data_of(host) / "memory.before-migration")
             await admin(host, "execute", mode="chat", selector="away")
@@ -37,7 +37,7 @@ async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
             return
         tell("ready")
         if what == "finish":
-            await host.settle(120)
+            await host.settle(600)
         await host.invoke(ADMIN, {"action": "purge", "operation_id": "d1"})
         shown = await admin(host, "get_operation", operation_id="d1")
         tell(shown["operation"])

@@ -47,7 +47,7 @@ def threads() -> list[str]:
 async def used(host: AMemorixHostService) -> None:
     """Each kind of thread has had something to do."""
     assert (await host.invoke("search_memory", {"query": "lantern", "chat_id": "c"}))["success"]
-    await host.settle(60)
+    await host.settle(600)
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="there is no /proc here")

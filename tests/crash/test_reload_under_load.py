@@ -175,7 +175,7 @@ async def test_a_thousand_calls_through_twenty_reloads(tmp_path: Path) -> None:
             assert number_of(await host.get_config()) == number
         load.begin(CALLS - len(load.running))
         await asyncio.gather(*load.running)
-        await host.settle(120)
+        await host.settle(600)
 
         assert len(load.running) == CALLS
         assert (await status(host))["reloads"] == RELOADS

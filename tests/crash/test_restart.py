@@ -144,7 +144,7 @@ async def test_a_config_change_that_is_given_up_on_leaves_a_working_memory(tmp_p
             change.cancel()
             await asyncio.gather(change, return_exceptions=True)
         await host.call("ingest_text", note(1))
-        await host.settle(120)
+        await host.settle(600)
         stats = await host.invoke("memory_stats")
         assert stats["embedding"]["pending"] == 0
         assert stats["embedding"]["model"] == (await host.get_config())["embedding"]["model_name"]
@@ -156,11 +156,11 @@ async def test_settle_goes_on_with_the_memory_that_takes_over(tmp_path: Path) ->
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         for number in range(6):
             await host.call("ingest_text", note(number))
-            settling = asyncio.create_task(host.settle(120))
+            settling = asyncio.create_task(host.settle(600))
             await asyncio.sleep(0)
             await host.update_config({"embedding.model_name": f"m{number}"})
             await settling
-            await host.settle(120)
+            await host.settle(600)
             stats = await host.invoke("memory_stats")
             assert (stats["embedding"]["pending"], stats["embedding"]["model"]) == (0, f"m{number}")
 
@@ -168,13 +168,13 @@ async def test_settle_goes_on_with_the_memory_that_takes_over(tmp_path: Path) ->
 async def test_a_rebuild_begun_while_the_config_changes_is_not_forgotten(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        await host.settle(120)
+        await host.settle(600)
         for number in range(20):
             change = asyncio.create_task(host.update_config({"retrieval.candidates": 50 + number}))
             await asyncio.sleep(0.001 * (number % 7))
             begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
             await change
-            await host.settle(120)
+            await host.settle(600)
             status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
             assert begun["success"], begun
             assert status["embedding"]["serving_generation"] == begun["generation"], (number, status)
@@ -184,13 +184,13 @@ async def test_a_rebuild_that_the_old_kernel_brought_to_its_end_is_taken_up_by_t
     """The old kernel's last write may come after the new kernel has chosen what to fill."""
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        await host.settle(120)
+        await host.settle(600)
         change(host, "update embedding_generations set status = 'retired'")
         change(host, "insert into embedding_generations (fingerprint, provider, model, dimension, status, created_at, served_at) "
                      "select fingerprint, provider, model, dimension, 'serving', created_at, served_at from embedding_generations")  # fmt: skip
         ((made,),) = rows(host, "select max(id) from embedding_generations")
 
-        await host.settle(120)
+        await host.settle(600)
 
         status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
         assert (status["embedding"]["state"], status["embedding"]["serving_generation"]) == ("idle", made)
@@ -200,7 +200,7 @@ async def test_a_rebuild_that_the_old_kernel_brought_to_its_end_is_taken_up_by_t
 async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_by_the_new(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        await host.settle(120)
+        await host.settle(600)
         with closing(sqlite3.connect(data_of(host) / "memory.db", isolation_level=None)) as other:
             other.execute("begin immediate")  # the old kernel cannot write yet
             rebuild = asyncio.create_task(host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))
@@ -214,7 +214,7 @@ async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_b
             other.execute("rollback")
         begun, _ = await asyncio.gather(rebuild, update)
         assert begun["success"], begun
-        await host.settle(120)
+        await host.settle(600)
         assert (await host.invoke("memory_stats"))["embedding"]["serving_generation"] == begun["generation"]
 
 
@@ -238,12 +238,12 @@ async def test_vectors_of_a_model_that_comes_back_are_complete(tmp_path: Path, m
     async with memory_host(tmp_path, embed=HashEmbedder(16), **settings) as host:
         turns = [{"text": f"Kettle {i} is blue."} for i in range(600)]
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
-        await host.settle(120)
+        await host.settle(600)
         await host.update_config({"embedding.model_name": "second"})
         await half_dropped(host)
         shutil.copytree(tmp_path, tmp_path / "crashed", ignore=shutil.ignore_patterns("crashed"))
     async with memory_host(tmp_path / "crashed", embed=HashEmbedder(16), **settings) as host:
-        await host.settle(120)
+        await host.settle(600)
         found = (await host.invoke("memory_runtime_admin", {"action": "rebuild_status"}))["generations"]
         assert [(one["model"], one["status"], one["vectors"]) for one in found] == [("first", "serving", 600)]
 

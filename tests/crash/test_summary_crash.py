@@ -63,10 +63,10 @@ async def test_every_message_is_covered_once_whenever_it_is_killed(tmp_path: Pat
 
     chat = ScriptedChat(lambda task, user: digest(user.partition("消息：")[2] or user.partition("Messages:")[2]))
     async with memory_host(tmp_path, chat=chat, **SETTINGS) as host:
-        await host.settle(120)
+        await host.settle(600)
         found = await hits(host, "walrus", limit=50, chat_id="c")
         again = await host.invoke("ingest_summary", {"external_id": "a", "chat_id": "c", "messages": turns()})
-        await host.settle(120)
+        await host.settle(600)
         counts = await stats(host)
 
     covered = [int(n) for hit in found if hit["source"] == "chat_summary:c" for n in hit["content"].split()[1:]]

@@ -84,7 +84,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
             host = await stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32)))
             for component, args in FILLING:
                 assert (await host.invoke(component, args))["success"]
-            await host.settle(120)
+            await host.settle(600)
             transport = httpx.ASGITransport(app=create_app(host))
             return await stack.enter_async_context(httpx.AsyncClient(transport=transport, timeout=120))
 

@@ -183,7 +183,7 @@ async def test_a_bound_token_is_not_told_what_was_said_in_private(opened: Open) 
 
 
 async def test_a_bound_token_reaches_nothing_of_another_chat(callers: Callers, host: AMemorixHostService) -> None:
-    await host.settle(120)
+    await host.settle(600)
     (other,) = (await host.invoke("search_memory", {"query": "kite", "chat_id": "b"}))["hits"]
     for action in ("freeze", "protect", "reinforce"):
         status, answer = await callers.ask(

@@ -63,7 +63,7 @@ async def kites(host: AMemorixHostService, count: int) -> None:
 async def test_texts_go_in_batches_and_names_stay_out(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, batch_size=16, max_concurrent=1))
     await said(host, "c", *((("Melanie"), f"Melanie flew kite{n}") for n in range(64)))
-    await host.settle(120)
+    await host.settle(600)
 
     documents = [texts for _, texts in served.requests if texts != ["dimension"]]
     assert [len(texts) for texts in documents] == [16, 16, 16, 16]
@@ -74,7 +74,7 @@ async def test_texts_go_in_batches_and_names_stay_out(served: Endpoint, opened: 
 async def test_the_key_comes_from_the_environment(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, api_key_env="MY_KEY"), environ={"MY_KEY": "s3cret"})
     await told(host, "kite")
-    await host.settle(120)
+    await host.settle(600)
 
     assert {headers["Authorization"] for headers in served.headers} == {"Bearer s3cret"}
     assert "s3cret" not in str(await host.get_config()) + await host.get_raw_config()
@@ -103,7 +103,7 @@ async def test_an_endpoint_that_is_down_loses_nothing(served: Endpoint, opened: 
     clock = FrozenClock()
     host = await opened(embedding=at(served), clock=clock)
     await told(host, "a lamp")
-    await host.settle(120)
+    await host.settle(600)
     served.status = 503
     await kites(host, 40)
     await until(lambda: len(served.requests) >= 3)
@@ -131,7 +131,7 @@ async def test_pauses_double_up_to_the_longest(served: Endpoint, opened: Open) -
     clock = FrozenClock()
     host = await opened(embedding=at(served), clock=clock)
     await told(host, "a lamp")
-    await host.settle(120)
+    await host.settle(600)
     served.status = 503
     await told(host, "a kite")
     for pause in (10, 20, 40, 40):
@@ -171,7 +171,7 @@ async def test_a_bad_text_fails_alone_and_is_tried_again(served: Endpoint, opene
 
     served.poison = ""
     assert (await host.invoke("memory_runtime_admin", {"action": "recover_embedding"}))["retried"] == 1
-    await host.settle(120)
+    await host.settle(600)
     assert ((await state(host))["pending"], (await state(host))["failed"]) == (0, 0)
 
 
@@ -180,7 +180,7 @@ async def test_a_bad_text_does_not_hold_up_a_rebuild_for_ever(served: Endpoint, 
     host = await opened(embedding=at(served), clock=clock)
     await told(host, "the poison kite")
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     served.poison = "poison"
     begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
 
@@ -195,7 +195,7 @@ async def test_a_bad_text_does_not_hold_up_a_rebuild_for_ever(served: Endpoint, 
 async def test_a_query_is_answered_by_the_others_while_the_model_is_silent(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, query_timeout_seconds=0.3, timeout_seconds=600.0))
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     served.open.clear()
     answer = await found(host, "kite number3")
 
@@ -210,7 +210,7 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(
     monkeypatch.setattr("amemorix.indexes.vectors.serving.REST_SECONDS", 3600.0)
     host = await opened(embedding=at(served, query_timeout_seconds=0.5, max_attempts=3), clock=SystemClock())
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     served.status = 503
     before = len(served.requests)
     for n in range(20):
@@ -235,7 +235,7 @@ async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None
 
     host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.5})
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(30)))
 
     assert [answer["degraded"] for answer in answers] == [[]] * 30
@@ -251,7 +251,7 @@ async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:
 
     host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.3})
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(10)))
 
     assert in_vain == []
@@ -262,7 +262,7 @@ async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:
 async def test_stopping_does_not_wait_for_a_silent_model(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, timeout_seconds=600.0, max_attempts=10))
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     served.open.clear()
     asked = len(served.requests)
     await told(host, "a lamp")
@@ -282,7 +282,7 @@ async def test_a_function_of_the_host_that_answers_nonsense_harms_nothing(opened
 
     host = await opened(embed=embed, clock=FrozenClock(), embedding={"max_attempts": 1})
     await told(host, "a lamp")
-    await host.settle(120)
+    await host.settle(600)
     nonsense = True
     await told(host, "a kite")
     await until(lambda: has_error(host))
@@ -291,7 +291,7 @@ async def test_a_function_of_the_host_that_answers_nonsense_harms_nothing(opened
 
     nonsense = False
     await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
-    await host.settle(120)
+    await host.settle(600)
     assert (await found(host, "kite"))["degraded"] == []
 
 
@@ -320,7 +320,7 @@ async def test_an_asynchronous_function_of_the_host_is_awaited(opened: Open) -> 
 
     host = await opened(embed=embed)
     await kites(host, 40)
-    await host.settle(120)
+    await host.settle(600)
     assert await lanes(host, "kite number7") == {"sparse", "dense"}
 
 
@@ -345,7 +345,7 @@ async def test_an_endpoint_that_is_down_at_the_start_is_used_when_it_comes_up(se
 async def test_the_old_model_answers_until_the_new_vectors_are_complete(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, "small"))
     await kites(host, 40)
-    await host.settle(120)
+    await host.settle(600)
     old = (await state(host))["generation"]
     hold = threading_gate(served, "large")
     await host.update_config({"embedding.model_name": "large"})
@@ -359,7 +359,7 @@ async def test_the_old_model_answers_until_the_new_vectors_are_complete(served: 
     assert (during["state"], during["serving_generation"]) == ("rebuilding", old)
     assert during["generation"] != old
     hold.clear()
-    await host.settle(120)
+    await host.settle(600)
     after = await state(host)
     assert (after["state"], after["model"], after["dimension"]) == ("idle", "large", 128)
     assert after["serving_generation"] == during["generation"]
@@ -383,15 +383,15 @@ def threading_gate(served: Endpoint, model: str) -> set[str]:
 async def test_changing_back_restores_at_once_and_fills_in_what_came_meanwhile(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, "small"))
     await kites(host, 30)
-    await host.settle(120)
+    await host.settle(600)
     first = (await state(host))["generation"]
     await host.update_config({"embedding.model_name": "large"})
-    await host.settle(120)
+    await host.settle(600)
     await told(host, "a lamp meanwhile", chat_id="c")
-    await host.settle(120)
+    await host.settle(600)
     embedded = served.texts("small")
     await host.update_config({"embedding.model_name": "small"})
-    await host.settle(120)
+    await host.settle(600)
     now = await state(host)
 
     assert (now["serving_generation"], now["dimension"], now["pending"]) == (first, 64, 0)
@@ -402,11 +402,11 @@ async def test_changing_back_restores_at_once_and_fills_in_what_came_meanwhile(s
 async def test_another_dimension_under_the_same_name_is_another_model(served: Endpoint, tmp_path: Path) -> None:
     async with memory_host(tmp_path, embedding=at(served)) as host:
         await kites(host, 5)
-        await host.settle(120)
+        await host.settle(600)
     served.dimensions["small"] = 96
     async with memory_host(tmp_path, embedding=at(served)) as host:
         assert await contents(host, "kite number3", limit=1) == ["the kite number3"]
-        await host.settle(120)
+        await host.settle(600)
         assert (await state(host))["dimension"] == 96
         assert await lanes(host, "kite number3") == {"sparse", "dense"}
 
@@ -414,7 +414,7 @@ async def test_another_dimension_under_the_same_name_is_another_model(served: En
 async def test_another_dimension_in_the_middle_is_refused(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served), clock=FrozenClock())
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     served.dimensions["small"] = 96
     await told(host, "a lamp")
     await until(lambda: has_error(host))
@@ -428,7 +428,7 @@ async def test_a_model_that_cannot_be_reached_takes_nothing_away(served: Endpoin
     """The old model goes on answering while the new one does not."""
     host = await opened(embedding=at(served, "small", retry_seconds=0.1), clock=SystemClock())
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     await host.update_config({"embedding.model_name": "missing"})
 
     async def told_so() -> bool:
@@ -440,19 +440,19 @@ async def test_a_model_that_cannot_be_reached_takes_nothing_away(served: Endpoin
     assert answer["hits"][0]["content"] == "the kite number3"
     assert "dense" in answer["hits"][0]["explain"]["lanes"]
     await host.update_config({"embedding.model_name": "small"})
-    await host.settle(120)
+    await host.settle(600)
     assert await lanes(host, "kite number3") == {"sparse", "dense"}
 
 
 async def test_without_a_model_and_back_nothing_is_embedded_again(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served))
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     await host.update_config({"embedding.provider": "none"})
     assert await lanes(host, "kite number3") == {"sparse"}
     embedded = len(served.texts("small"))
     await host.update_config({"embedding.provider": "openai"})
-    await host.settle(120)
+    await host.settle(600)
 
     assert await lanes(host, "kite number3") == {"sparse", "dense"}
     assert len(served.texts("small")) == embedded + 1, "only the query"
@@ -464,7 +464,7 @@ async def test_only_so_many_generations_are_kept(served: Endpoint, opened: Open,
     await kites(host, 5)
     for n in (0, 1, 2, 3):
         await host.update_config({"embedding.model_name": f"m{n}"})
-        await host.settle(120)
+        await host.settle(600)
         await host.invoke("memory_runtime_admin", {"action": "save"})
     status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
 
@@ -488,11 +488,11 @@ async def test_a_query_whose_vectors_are_dropped_meanwhile_says_that_it_did_with
 
     host = await opened(embed=embed, embedding={"keep_generations": 0, "query_timeout_seconds": 20})
     await told(host, text)
-    await host.settle(120)
+    await host.settle(600)
     search = asyncio.create_task(host.invoke("search_memory", {"query": query}))
     await asyncio.to_thread(asked.wait, 10)
     await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
-    await host.settle(120)
+    await host.settle(600)
     let_go.set()
     meanwhile, after = await search, await host.invoke("search_memory", {"query": query})
 
@@ -503,19 +503,19 @@ async def test_a_query_whose_vectors_are_dropped_meanwhile_says_that_it_did_with
 async def test_a_rebuild_goes_on_after_a_restart(served: Endpoint, tmp_path: Path) -> None:
     async with memory_host(tmp_path, embedding=at(served)) as host:
         await kites(host, 20)
-        await host.settle(120)
+        await host.settle(600)
         held = threading_gate(served, "small")
         begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
         held.clear()
     async with memory_host(tmp_path, embedding=at(served)) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert (await state(host))["serving_generation"] == begun["generation"]
 
 
 async def test_one_rebuild_at_a_time(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served))
     await kites(host, 5)
-    await host.settle(120)
+    await host.settle(600)
     held = threading_gate(served, "small")
     await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
     try:
@@ -533,13 +533,13 @@ async def test_what_is_deleted_and_written_during_a_rebuild_is_right_after_it(se
     host = await opened(embedding=at(served))
     await kites(host, 10)
     await told(host, "a doomed lamp", source="doomed")
-    await host.settle(120)
+    await host.settle(600)
     held = threading_gate(served, "small")
     await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
     await host.invoke("memory_source_admin", {"action": "delete", "source": "doomed"})
     await told(host, "a fresh walrus")
     held.clear()
-    await host.settle(120)
+    await host.settle(600)
 
     assert not any("lamp" in text for text in await contents(host, "a doomed lamp", limit=50))
     assert await lanes(host, "fresh walrus") == {"sparse", "dense"}
@@ -564,7 +564,7 @@ async def test_a_vector_that_came_while_the_loop_was_held_up_is_used(opened: Ope
 
     host = await opened(embed=Slow(), embedding={"query_timeout_seconds": 0.3})
     await told(host, "kite")
-    await host.settle(120)
+    await host.settle(600)
     answer = await found(host, "kite?")
     assert (held.is_set(), answer["degraded"]) == (True, [])
     assert "dense" in answer["hits"][0]["explain"]["lanes"]
@@ -579,7 +579,7 @@ async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(
     monkeypatch.setattr(HostEmbedder, "reads", lambda _, text: HashEmbedder(languages=("en",)).reads(text))
     for text in ("今天天气不错", "the weather is fine", "今天 deploy 了三次服务", "🎂"):
         await told(dense_host, text)
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     progress = await state(dense_host)
     assert (progress["state"], progress["pending"], progress["failed"]) == ("idle", 0, 0)
     assert rows(dense_host, "select count(*) from embeddings where length(vector) > 0") == [(2,)]
@@ -594,7 +594,7 @@ async def test_a_local_model_finds_meaning(opened: Open, name: str) -> None:
     host = await opened(**settings, environ=os.environ)
     await said(host, "c", ("Ada", "My dog needs to see the vet."), ("Bob", "The stock market fell again."),
                ("林澈", "我喜欢喝桂花乌龙"), ("Cy", "I planted tomatoes in the garden."))  # fmt: skip
-    await host.settle(120)
+    await host.settle(600)
 
     first = (await hits(host, "Which pet is ill?", chat_id="c"))[0]
     assert first["content"] == "My dog needs to see the vet."

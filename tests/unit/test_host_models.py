@@ -30,7 +30,7 @@ async def chat(messages: Sequence[dict[str, str]]) -> str:
 async def test_both_functions_are_used_with_the_default_file(tmp_path: Path) -> None:
     async with AMemorixHostService(written(tmp_path), embed=HashEmbedder(16), chat=chat, watch=False) as host:
         await host.call("ingest_text", {"external_id": "1", "source_type": "note", "text": "The kettle is blue."})
-        await host.settle(120)
+        await host.settle(600)
         stats = await host.invoke("memory_stats")
         assert (stats["embedding"]["provider"], stats["embedding"]["dimension"]) == ("host", 16)
         assert (stats["embedding"]["state"], stats["embedding"]["done"]) == ("idle", 1)
@@ -68,7 +68,7 @@ async def test_a_function_that_fails_is_shown_until_it_answers(tmp_path: Path, p
 
         answers = True
         await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
-        await host.settle(120)
+        await host.settle(600)
         stats = await host.invoke("memory_stats")
         assert (stats["embedding"]["state"], stats["embedding"]["error"], stats["notice"]) == ("idle", "", "")
 
@@ -76,7 +76,7 @@ async def test_a_function_that_fails_is_shown_until_it_answers(tmp_path: Path, p
 async def test_a_check_looks_at_the_configured_model_and_not_at_the_one_before(tmp_path: Path) -> None:
     async with AMemorixHostService(written(tmp_path), embed=HashEmbedder(16), watch=False) as host:
         await host.call("ingest_text", {"external_id": "1", "source_type": "note", "text": "The kettle is blue."})
-        await host.settle(120)
+        await host.settle(600)
         away = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "m", "max_attempts": 1}
         await host.update_config({"embedding": away})
         for probe in (False, True):

@@ -185,11 +185,11 @@ async def test_a_memory_reads_chinese_names_where_the_model_is_installed(tmp_pat
     named = "select name, kind from entities order by name"
     async with memory_host(tmp_path / "with", environ=tiny, extraction={"chinese_names": True}) as host:
         await said(host, "c", ("苏晚", "王磊住在杭州"))
-        await host.settle(60)
+        await host.settle(600)
         assert rows(host, named) == [("杭州", "place"), ("王磊", "person")]
     async with memory_host(tmp_path / "off", environ=tiny, extraction={"chinese_names": False}) as host:
         await said(host, "c", ("苏晚", "王磊住在杭州"))
-        await host.settle(60)
+        await host.settle(600)
         assert rows(host, named) == []
 
 

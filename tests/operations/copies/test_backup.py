@@ -43,7 +43,7 @@ async def backed_up(host: AMemorixHostService, **args: Any) -> dict[str, Any]:
 async def test_a_backup_is_a_whole_database_with_its_manifest(dense_host: AMemorixHostService) -> None:
     await told(dense_host, "The kettle is blue.")
     await said(dense_host, "c", ("小明", "我住在上海。"))
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     made = await backed_up(dense_host, check=True)
 
@@ -250,7 +250,7 @@ async def fill(host: AMemorixHostService, chat: str, count: int) -> None:
         await told(host, f"Note {number} of {chat}: the lantern hangs near the harbour.", chat_id=chat,
                    relations=[{"subject": "lantern", "predicate": "near", "object": f"harbour {number} {chat}"}])  # fmt: skip
         await said(host, chat, ("Ada", f"我在{chat}养了{number}只猫。"), ("Bo", f"Ada's violin {number} is old."))
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path) -
         assert await contents(host, "later")
 
         done = await admin(host, "restore_backup", backup=made["id"])
-        await host.settle(120)
+        await host.settle(600)
 
         assert done["restored"] and done["set_aside"]["counts"]["paragraphs"] == 42
         assert await stats(host) == counts
@@ -288,12 +288,12 @@ async def test_indexes_of_another_history_are_never_used(tmp_path: Path) -> None
         made = await backed_up(host)
         for number in range(6):
             await told(host, f"Lantern number {number} hangs in the hall.")
-        await host.settle(120)
+        await host.settle(600)
         await admin(host, "save")
         await admin(host, "restore_backup", backup=made["id"])
         for number in range(6):
             await told(host, f"Violin number {number} lies in the attic.")
-        await host.settle(120)
+        await host.settle(600)
         shutil.copytree(data_of(host), tmp_path / "killed" / "data" / "a-memorix")
     for folder in (tmp_path, tmp_path / "killed"):
         async with memory_host(folder, embed=HashEmbedder(32)) as host:
@@ -485,7 +485,7 @@ async def quoted(host: AMemorixHostService) -> None:
         "reason": f"because {PERSON} said {QUOTE}",
     }
     assert (await host.invoke("memory_tuning_admin", args))["success"]
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def forget_chat(host: AMemorixHostService) -> dict[str, Any]:
@@ -542,7 +542,7 @@ async def test_a_restored_copy_is_scrubbed_like_the_memory_it_replaces(opened: O
     shutil.move(tmp_path / "unplugged", root / made["id"])
 
     assert (await admin(host, "restore_backup", backup=made["id"]))["erased"] > 0
-    await host.settle(120)
+    await host.settle(600)
 
     shutil.copytree(data_of(host), tmp_path / "copy")
     assert left(tmp_path / "copy", [QUOTE, CHINESE, CHAT, PERSON]) == []
@@ -557,7 +557,7 @@ async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHost
     )
     answer = await host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]})
     assert answer["success"] or answer["error_code"] == "conflict"
-    await host.settle(120)
+    await host.settle(600)
     assert (await admin(host, "restore_backup", backup=made["id"]))["restored"]
 
 

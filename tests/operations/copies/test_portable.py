@@ -75,7 +75,7 @@ async def filled(host: AMemorixHostService) -> None:
     await told(host, "The kettle is green.", external_id="k")
     gone = await told(host, "A cup of tin.", external_id="cup")
     await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": gone["stored_ids"]})
-    await host.settle(120)
+    await host.settle(600)
 
 
 @pytest.mark.parametrize("vectors", [True, False])
@@ -89,7 +89,7 @@ async def test_every_row_is_carried(tmp_path: Path, vectors: bool) -> None:
     assert sum(done["counts"].values()) == done["rows"] > 100
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32)) as host:
         taken = await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(120)
+        await host.settle(600)
 
         assert taken["imported"] and taken["counts"] == done["counts"]
         assert await stats(host) == counts
@@ -152,7 +152,7 @@ async def test_what_was_not_derived_yet_is_derived_there(tmp_path: Path) -> None
         assert (await stats(host))["episodes"] == 0
     async with memory_host(tmp_path / "b") as host:
         await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(120)
+        await host.settle(600)
         assert (await stats(host))["episodes"] == 1
 
 
@@ -166,7 +166,7 @@ async def test_a_memory_that_was_imported_goes_on(tmp_path: Path) -> None:
         again = await told(host, "The kettle is green.", external_id="k")
         assert again["stored_ids"] == [] and again["reason"] == "exists"
         await told(host, "A violin in the attic.")
-        await host.settle(120)
+        await host.settle(600)
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32)) as host:
         assert await contents(host, "violin attic", limit=1) == ["A violin in the attic."]
         assert (await admin(host, "refresh_self_check"))["report"]["ok"]
@@ -298,7 +298,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
     text = 'a\u2028b\t"quoted" \\ 𝄞 𠮷 \x7f 尾'
     async with memory_host(tmp_path, embed=HashEmbedder(8)) as host:
         await told(host, text, time=1.7e9 + 1 / 3)
-        await host.settle(120)
+        await host.settle(600)
         rows = await tables(host)
         done = await exported(host, vectors=True)
     line = next(line for line in Path(done["path"]).read_bytes().split(b"\n") if line.startswith(b'{"embeddings"'))
@@ -377,7 +377,7 @@ MARKS = {
 async def test_an_export_whose_readers_would_never_read_again_is_refused(tmp_path: Path, key: str) -> None:
     async with memory_host(tmp_path) as host:
         await told(host, KEPT, chat_id="c")
-        await host.settle(30)
+        await host.settle(600)
         lines = Path((await exported(host))["path"]).read_bytes().splitlines(keepends=True)
     header = json.loads(lines[0])
     assert key in ("floor", "facts_scan", "names_sought") or key in header["meta"]
@@ -393,7 +393,7 @@ async def test_an_export_whose_readers_would_never_read_again_is_refused(tmp_pat
         assert {"floor": "changes_floor"}.get(key, key) in error
         (exports / "x.jsonl").write_bytes(b"".join(lines))
         assert (await admin(host, "import_export", path="x.jsonl"))["imported"]
-        await host.settle(30)
+        await host.settle(600)
 
 
 async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> None:

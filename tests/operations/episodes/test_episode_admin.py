@@ -42,7 +42,7 @@ async def furnished(host: AMemorixHostService) -> None:
         host, "山", ("林澈", "折叠伞放回值班柜了", START + DAY), ("周枝", "值班柜的钥匙在我这里", START + DAY + 60)
     )
     await told(host, "the harbour opens at nine", source="notice", scope="global", timestamp=START + 9 * DAY)
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def test_the_list_is_newest_first_and_paged(host: AMemorixHostService) -> None:
@@ -96,7 +96,7 @@ async def test_a_query_about_nothing_that_is_stored_finds_nothing(host: AMemorix
 
 async def test_a_query_is_paged_as_far_as_its_ranking_goes(host: AMemorixHostService) -> None:
     await said(host, "c", *[("Ada", f"walrus number {n}", START + n * 2 * DAY) for n in range(5)])
-    await host.settle(120)
+    await host.settle(600)
     whole = await titles(host, query="walrus")
     page = await asked(host, "query", query="walrus", limit=2, offset=2)
 
@@ -209,7 +209,7 @@ async def test_words_of_what_is_gone_are_not_shown(opened: Open, how: str) -> No
     text = {"external_id": "x", "source": "s", "timestamp": START, "chat_id": "c"}
     await told(host, "the secret walrus 秘密海象", **text)
     await told(host, "an open kite", external_id="y", source="s", timestamp=START + 60, chat_id="c")
-    await host.settle(120)
+    await host.settle(600)
     id_ = (await asked(host, "list"))["items"][0]["episode_id"]
     assert "secret" in (await asked(host, "get", episode_id=id_))["episode"]["summary"]
 
@@ -230,7 +230,7 @@ async def test_words_of_what_is_gone_are_not_shown(opened: Open, how: str) -> No
         assert result["stale"]
         assert "secret" not in str(result) and "秘密" not in str(result)
         assert result["paragraphs"]
-    await host.settle(120)
+    await host.settle(600)
     assert not any("secret" in text for text in await titles(host))
     assert len(await titles(host)) == (0 if how == "deleted" else 1)
     if how != "deleted":
@@ -243,7 +243,7 @@ async def test_status_counts_what_is_left(opened: Open) -> None:
     await said(host, "c", ("Ada", "a kite", START))
     await said(host, "d", ("林澈", "风筝", START))
     before = await asked(host, "status")
-    await host.settle(120)
+    await host.settle(600)
     after = await asked(host, "status")
 
     assert (before["enabled"], before["lag"] > 0, before["episodes"]) == (True, True, 0)
@@ -274,7 +274,7 @@ async def test_a_rebuild_leaves_what_comes_out_the_same(opened: Open, args: dict
     host = await still(opened)
     for chat in ("c", "d", "山"):
         await said(host, chat, ("Ada", "kite and wind 风筝", START), ("Bob", "lamp", START + 2 * DAY))
-    await host.settle(120)
+    await host.settle(600)
     before = (await asked(host, "list"))["items"]
     result = await asked(host, "rebuild", **args)
 
@@ -288,10 +288,10 @@ async def test_a_rebuild_leaves_what_comes_out_the_same(opened: Open, args: dict
 async def test_a_rebuild_follows_new_settings(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await said(host, "c", *[("Ada", f"kite {n}", START + n) for n in range(6)])
-        await host.settle(120)
+        await host.settle(600)
         (one,) = (await asked(host, "list"))["items"]
     async with memory_host(tmp_path, episode={"max_paragraphs": 2}) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert len(await titles(host)) == 1, "another setting alone changes nothing"
         await asked(host, "rebuild", source="chat:c", wait=60)
         items = (await asked(host, "list"))["items"]

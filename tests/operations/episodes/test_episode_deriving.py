@@ -65,11 +65,11 @@ async def test_episodes_that_do_not_change_are_not_written_again(opened: Open) -
     clock = FrozenClock()
     host = await opened(episode=MANUAL, clock=clock)
     await said(host, "c", *[("Ada", f"kite {n}", START + n * 2 * DAY) for n in range(4)])
-    await host.settle(120)
+    await host.settle(600)
     before = (await asked(host, "list"))["items"]
     clock.advance(1000)
     await said(host, "c", ("Ada", "one more kite", START + 6 * DAY + 60))
-    await host.settle(120)
+    await host.settle(600)
     after = (await asked(host, "list"))["items"]
 
     assert after[1:] == before[1:]
@@ -84,11 +84,11 @@ async def test_an_edit_keeps_the_id_and_counts_the_revision(opened: Open, words:
     host = await opened(episode=MANUAL)
     turns = [{"external_id": f"m{n}", "speaker": "Ada", "text": f"{words} {n}", "time": START + n} for n in range(5)]
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
-    await host.settle(120)
+    await host.settle(600)
     (first,) = await listed(host)
     for changed in (2, 0):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": [turns[changed] | {"text": f"new {words}"}]})
-        await host.settle(120)
+        await host.settle(600)
 
     assert await listed(host) == [(first[0], 3, 5)]
 
@@ -97,10 +97,10 @@ async def test_an_episode_that_is_cut_in_two_goes_on_as_its_beginning(opened: Op
     host = await opened(episode={**MANUAL, "gap_hours": 1})
     await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 7200), ("Ada", "rope", START + 7300))
     await told(host, "bridge", source="chat:c", chat_id="c", timestamp=START + 3600, external_id="bridge")
-    await host.settle(120)
+    await host.settle(600)
     (whole,) = await listed(host)
     await told(host, "gone", source="chat:c", chat_id="c", timestamp=START + 90 * DAY, external_id="bridge")
-    await host.settle(120)
+    await host.settle(600)
 
     assert await listed(host) == [(whole[0], 2, 1), ("e2", 1, 2), ("e3", 1, 1)]
 
@@ -110,11 +110,11 @@ async def test_an_appended_paragraph_reads_its_neighbourhood_only(
 ) -> None:
     host = await opened(episode={**MANUAL, "max_paragraphs": 20})
     await said(host, "c", *[("Ada", f"kite {n % 7} wind", START + n * 60) for n in range(3000)])
-    await host.settle(120)
+    await host.settle(600)
     before = await listed(host)
     pages = counting(monkeypatch)
     await said(host, "c", ("Ada", "one more", START + 3000 * 60))
-    await host.settle(120)
+    await host.settle(600)
     after = await listed(host)
 
     assert 0 < sum(pages) <= 2 * 20 + 1
@@ -133,15 +133,15 @@ async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
             for n in range(at, at + 2_000)
         ]  # fmt: skip
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
-    await host.settle(120)
+    await host.settle(600)
     before = await written(host)
     pages = counting(monkeypatch)
 
     await edited(host, 3_003)
-    await host.settle(120)
+    await host.settle(600)
     once = sum(pages)
     await edited(host, 901, 5_555)
-    await host.settle(120)
+    await host.settle(600)
 
     assert 0 < once <= 2 * episode_grouping.PAGE
     assert sum(pages) - once <= 4 * episode_grouping.PAGE
@@ -185,7 +185,7 @@ async def test_a_long_source_done_in_slices_comes_out_the_same(
     settings = {**MANUAL, "max_paragraphs": 30}
     whole = await opened(tmp_path / "whole", episode=settings)
     await said(whole, "c", *turns)
-    await whole.settle(120)
+    await whole.settle(600)
     monkeypatch.setattr(episode_grouping, "SLICE", 100)
     monkeypatch.setattr(episode_grouping, "PAGE", 50)
     sliced = await opened(tmp_path / "sliced", episode=settings)
@@ -231,7 +231,7 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
     await said(host, "d", ("Ada", "lamp", START))
     waits: list[float] = []
     for attempt in range(1, 4):
-        await host.settle(120)
+        await host.settle(600)
         status = await asked(host, "status")
         (failure,) = status["failures"]
         assert (status["failed"], status["completed"]) == (1, 1)
@@ -240,7 +240,7 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
         assert failure["given_up"] == (attempt == 3)
         waits.append(failure["next_at"] - clock.now())
         clock.advance(waits[-1])
-    await host.settle(120)
+    await host.settle(600)
     assert waits == [10, 15, 15]
     assert (await asked(host, "status"))["failures"][0]["attempts"] == 3, "it has been given up"
 
@@ -257,10 +257,10 @@ async def test_news_of_a_source_that_failed_is_a_new_beginning(opened: Open, mon
     with monkeypatch.context() as patch:
         patch.setattr(episode_grouping, "derive", lambda *_, **__: 1 / 0)
         await said(host, "c", ("Ada", "kite", START))
-        await host.settle(120)
+        await host.settle(600)
     assert (await asked(host, "status"))["failures"][0]["given_up"]
     await said(host, "c", ("Ada", "lamp", START + 1))
-    await host.settle(120)
+    await host.settle(600)
 
     assert await listed(host) == [("e1", 1, 2)]
 
@@ -283,7 +283,7 @@ async def test_work_is_thrown_away_when_another_has_taken_it_over(
 
     monkeypatch.setattr(EpisodeService, "_derive", robbed)
     while len(stored) < 2:
-        await host.settle(120)
+        await host.settle(600)
 
     assert stored == [[], []], "what was worked out first was not stored"
     assert await written(host) == [(1, 1, 1), (2, 1, 1)]
@@ -305,7 +305,7 @@ async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, m
         return found
 
     monkeypatch.setattr(EpisodeService, "_derive", interrupted)
-    await host.settle(120)
+    await host.settle(600)
 
     assert await written(host) == [(1, 2, 2)]
 
@@ -314,11 +314,11 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     """A purge removes rows: no episode may go on telling of them, and the rest is grouped again."""
     host = await opened(episode=MANUAL)
     await said(host, "c", ("Ada", "the secret walrus", START), ("Ada", "an open kite", START + 1))
-    await host.settle(120)
+    await host.settle(600)
     change(host, "delete from paragraphs where content like '%secret%'")
     counts = "select (select count(*) from episodes), (select count(*) from episode_terms)"
     assert rows(host, counts) == [(0, 0)]
-    await host.settle(120)
+    await host.settle(600)
 
     assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada (2023-03-28): an open kite"]
 
@@ -327,7 +327,7 @@ async def live(tell: Tell, folder: Path) -> None:
     settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8, "max_attempts": 50}
     async with memory_host(folder, episode=settings) as host:
         tell("open")
-        await host.settle(120)
+        await host.settle(600)
 
 
 async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
@@ -338,12 +338,12 @@ async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: 
         await fill(host, topics)
     shutil.copytree(tmp_path / "killed", tmp_path / "calm")
     async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}) as host:
-        await host.settle(120)
+        await host.settle(600)
         wanted = await grouping(host)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.15):
         killed(tmp_path / "killed", delay)
     async with memory_host(tmp_path / "killed", episode={**quiet, "debounce_seconds": 0}) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert (await asked(host, "status"))["completed"] == 40, await asked(host, "status")
         assert await grouping(host) == wanted
         assert {revision for _, revision, _ in await written(host)} == {1}, "no episode was made twice"

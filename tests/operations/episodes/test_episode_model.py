@@ -56,7 +56,7 @@ async def talked(host: AMemorixHostService, language: str = "en") -> None:
     speakers = ("Ada", "Bob", "Ada", "林澈")
     lines = [(who, text, START + n) for n, (who, text) in enumerate(zip(speakers, LINES[language], strict=True))]
     await said(host, "c", *lines, ("Ada", "good morning", START + 2 * DAY))
-    await host.settle(120)
+    await host.settle(600)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -91,7 +91,7 @@ async def test_what_only_the_model_said_can_be_searched(opened: Open) -> None:
     host = await opened(chat=chat, episode=SETTINGS)
     await talked(host)
     await said(host, "d", ("Eve", "nothing of interest", START))
-    await host.settle(120)
+    await host.settle(600)
 
     for query in ("regatta preparations", "帆船比赛", "sailcloth"):
         (found,) = await items(host, query=query)
@@ -110,12 +110,12 @@ async def test_it_is_not_asked_about_talk_that_goes_on(opened: Open) -> None:
     host = await opened(chat=chat, clock=clock, episode={**SETTINGS, "model_quiet_minutes": 30})
     for n in range(3):
         await said(host, "c", ("Ada", f"kite {n}", START + n))
-        await host.settle(120)
+        await host.settle(600)
         clock.advance(60)
     assert chat.asked == []
     assert (await asked(host, "status"))["model_waiting"] == 1
     clock.advance(30 * 60)
-    await host.settle(120)
+    await host.settle(600)
 
     assert len(chat.asked) == 1
     (episode,) = await items(host)
@@ -168,7 +168,7 @@ async def test_an_answer_of_which_nothing_fits_costs_the_call_only(opened: Open,
     before = await items(host)
     for _ in range(6):
         clock.advance(DAY)
-        await host.settle(120)
+        await host.settle(600)
 
     assert before[0]["segmented_by"] == "rules"
     assert await items(host) == before
@@ -192,10 +192,10 @@ async def test_rules_stand_while_the_model_is_away_and_it_is_asked_again(opened:
     assert len(chat.asked) == 1, "one that is away is not asked about the next episode at once"
     assert {one["segmented_by"] for one in await items(host)} == {"rules"}
     away[0] = False
-    await host.settle(120)
+    await host.settle(600)
     assert len(chat.asked) == 1
     clock.advance(601)
-    await host.settle(120)
+    await host.settle(600)
 
     assert [one["segmented_by"] for one in await items(host)] == ["model", "model", "rules", "rules"]
     assert (await asked(host, "status"))["model_waiting"] == 0
@@ -204,7 +204,7 @@ async def test_rules_stand_while_the_model_is_away_and_it_is_asked_again(opened:
 async def talked_elsewhere(host: AMemorixHostService) -> None:
     lines = [("Eve", f"rope {n}", START + n) for n in range(3)]
     await said(host, "d", *lines, ("Eve", "bye", START + 2 * DAY))
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def test_a_divided_episode_that_changes_is_made_again_as_a_whole(opened: Open) -> None:
@@ -217,13 +217,13 @@ async def test_a_divided_episode_that_changes_is_made_again_as_a_whole(opened: O
     turns = [{"external_id": f"m{n}", "speaker": "Ada", "text": f"kite {n}", "time": START + n} for n in range(5)]
     last = {"external_id": "z", "speaker": "Ada", "text": "later", "time": START + 2 * DAY}
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": [*turns, last]})
-    await host.settle(120)
+    await host.settle(600)
     before = await items(host)
     await said(host, "c", ("Ada", "and later", START + 2 * DAY + 1))
-    await host.settle(120)
+    await host.settle(600)
     unchanged = await items(host)
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": [turns[3] | {"text": "reworded"}]})
-    await host.settle(120)
+    await host.settle(600)
     after = await items(host)
 
     assert [one["title"] for one in before[:2]] == ["first", "rest"]
@@ -240,7 +240,7 @@ async def test_a_model_that_is_added_later_is_asked_about_news_and_on_request_on
         await talked(host)
     chat = answering(part(1, 2, 3, 4, title="In the model's words"))
     async with memory_host(tmp_path, chat=chat, episode=SETTINGS) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert chat.asked == []
         before = await items(host)
         await asked(host, "rebuild", source="chat:c", wait=60)
@@ -280,7 +280,7 @@ async def test_long_stretches_are_shown_in_pieces(opened: Open) -> None:
     host = await opened(chat=chat, episode={**SETTINGS, "model_paragraphs": 3, "model_chars": 500})
     lines = [("Ada", "长" * 900 if n == 6 else f"kite {n}", START + n) for n in range(7)]
     await said(host, "c", *lines, ("Ada", "later", START + 2 * DAY))
-    await host.settle(120)
+    await host.settle(600)
 
     assert [one["paragraph_count"] for one in await items(host)] == [3, 3, 1, 1]
     assert "长" * 800 in chat.asked[-1][1]
@@ -301,16 +301,16 @@ async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path:
     async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS) as host:
         lines = [("Ada", text, START + n) for n, text in enumerate(LINES["en"])]
         await said(host, "c", *lines, ("Ada", "later", START + 2 * DAY))
-        settling = asyncio.create_task(host.settle(120))
+        settling = asyncio.create_task(host.settle(600))
         await thinking.wait()
         settling.cancel()
         await asyncio.gather(settling, return_exceptions=True)
         assert (await items(host))[0]["segmented_by"] == "rules"
     chat = answering(part(1, 2, 3, 4))
     async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert chat.asked == []
         clock.advance(301)
-        await host.settle(120)
+        await host.settle(600)
         assert len(chat.asked) == 1
         assert (await items(host))[0]["segmented_by"] == "model"

@@ -19,7 +19,7 @@ START = 1_680_000_000.0
 
 async def episodes(host: AMemorixHostService) -> list[dict[str, Any]]:
     """Every episode by time, with its paragraphs."""
-    await host.settle(120)
+    await host.settle(600)
     held: dict[int, list[int]] = {}
     for episode, paragraph in rows(
         host, "select episode, paragraph from episode_paragraphs order by episode, position"
@@ -103,7 +103,7 @@ async def test_they_can_be_switched_off(tmp_path: Path) -> None:
 async def test_an_episode_is_as_good_as_its_best_paragraph(host: AMemorixHostService) -> None:
     await said(host, "c", *turns(0, 1, 2, words="walrus on the pier"))
     await said(host, "c", *turns(3 * DAY, 3 * DAY + 1, words="lemon cake"))
-    await host.settle(120)
+    await host.settle(600)
     first, *rest = await hits(host, "walrus", mode="episode")
 
     assert "walrus" in first["content"]
@@ -208,7 +208,7 @@ async def test_step_by_step_gives_the_same_as_all_at_once(opened: Open, tmp_path
     at_once = await opened(tmp_path / "once", **settings)
     for step in history(seed):
         await play(slowly, step)
-        await slowly.settle(120)
+        await slowly.settle(600)
         await play(at_once, step)
 
     assert await episodes(slowly) == await episodes(at_once)
@@ -217,7 +217,7 @@ async def test_step_by_step_gives_the_same_as_all_at_once(opened: Open, tmp_path
 async def test_every_live_paragraph_is_in_one_episode(host: AMemorixHostService) -> None:
     for step in history(99):
         await play(host, step)
-        await host.settle(120)
+        await host.settle(600)
     held = [paragraph for one in await episodes(host) for paragraph in one["paragraphs"]]
     live = await hits(host, mode="time", time_start=1, limit=200)
 

@@ -75,7 +75,7 @@ class Talk:
             messages.append({"speaker": who, "text": text, "time": at, "external_id": f"m{self.n}"})
         await self.call("ingest_messages", chat_id=chat, messages=messages)
         self.clock.advance(60)
-        await self.host.settle(120)
+        await self.host.settle(600)
         self.clock.advance(DAY)
 
     async def call(self, component: str, **args: Any) -> dict[str, Any]:
@@ -170,7 +170,7 @@ async def test_what_is_known_is_shown_and_gives_way_to_what_takes_its_place(talk
     await talk.call("memory_fact_admin", action="undo", undo_id=last["undo_id"])
     assert await talk.held() == ["Ada works at a bakery."]
     await talk.call("memory_episode_admin", action="rebuild", all=True, wait=60)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert await talk.held() == ["Ada works at a bakery."], "what was undone is not read again"
 
 
@@ -294,7 +294,7 @@ async def test_verse_states_nothing(talk: Talk, reader: Reader) -> None:
         "knowledge_type": "quote",
     }
     await talk.call("ingest_text", chat_id="c", external_id="poem", source_type="note", **poem)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(reader.chat.asked) == 1
     assert (await talk.relations(), await talk.facts()) == (set(), [])
 
@@ -304,13 +304,13 @@ async def test_a_window_is_read_once_and_again_when_a_message_changes(talk: Talk
     await talk.say(("Ada", "the dog is hungry"), ("Bo", "back from rowing"))
     for _ in range(3):
         talk.clock.advance(DAY)
-        await talk.host.settle(120)
+        await talk.host.settle(600)
     assert len(reader.chat.asked) == 1
 
     reader.statements = [fact("Ada has a goat.", 1)]
     changed = {"speaker": "Ada", "text": "the goat is hungry", "time": START, "external_id": "m1"}
     await talk.call("ingest_messages", chat_id="c", messages=[changed])
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(reader.chat.asked) == 2
     assert "Bo rows." in reader.question
     assert "Ada has a dog." not in reader.question
@@ -318,7 +318,7 @@ async def test_a_window_is_read_once_and_again_when_a_message_changes(talk: Talk
 
     before = await talk.facts(statuses=["active", "superseded", "retracted"])
     await talk.call("memory_episode_admin", action="rebuild", all=True, wait=60)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(reader.chat.asked) == 3, "on demand it is read again"
     assert await talk.facts(statuses=["active", "superseded", "retracted"]) == before, "nothing is done twice"
 
@@ -338,7 +338,7 @@ async def test_a_sentence_that_was_chosen_of_a_line_gives_way_to_the_models(open
             "source": text[:5],
         }
         await talk.call("ingest_text", chat_id="c", **told)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     listed = (await talk.call("memory_fact_admin", action="list", attribute="statement", limit=10))["items"]
     assert {(one["value"], one["status"], one["authority"]) for one in listed} == {
         ("clocks, mostly old ones, are what she mends", "superseded", "summary"),
@@ -358,16 +358,16 @@ async def test_purging_a_line_takes_what_rests_on_it(talk: Talk, reader: Reader)
     gone = await talk.call(
         "memory_delete_admin", action="execute", mode="paragraph", selector=[(await talk.facts())[0]["evidence_ids"][0]]
     )
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert "Ada has a dog." not in await talk.held()
     await talk.call("memory_delete_admin", action="restore", operation_id=gone["operation_id"])
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(await talk.held()) == 3
     again = await talk.call(
         "memory_delete_admin", action="execute", mode="paragraph", selector=[(await talk.facts())[0]["evidence_ids"][0]]
     )
     await talk.call("memory_delete_admin", action="purge", operation_id=again["operation_id"])
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert await talk.held() == ["Bo rows at dawn."]
     assert await talk.relations() == {("Bo", "rows on", "Thames", "model")}
     left = rows(
@@ -386,7 +386,7 @@ async def test_what_was_ended_stands_again_when_the_news_is_purged(talk: Talk, r
     reader.statements = []
     gone = await talk.call("memory_delete_admin", action="execute", mode="paragraph", selector=new["evidence_ids"])
     await talk.call("memory_delete_admin", action="purge", operation_id=gone["operation_id"])
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert await talk.held() == ["Ada lives in Rome."]
 
 
@@ -445,7 +445,7 @@ async def test_two_people_of_one_name_are_told_apart(talk: Talk, reader: Reader)
     ]
     await talk.call("ingest_messages", chat_id="c", messages=lines)
     talk.clock.advance(60)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert [(one["person_id"], one["value"]) for one in await talk.facts()] == [
         ("u0", "Lin sails."),
         ("u1", "Lin climbs."),
@@ -460,7 +460,7 @@ async def test_nonsense_costs_the_call_only(opened: Open, answer: dict[str, Any]
     await talk.say(("Ada", "the kite tears"), chat="a")
     for _ in range(4):
         talk.clock.advance(DAY)
-        await talk.host.settle(120)
+        await talk.host.settle(600)
     assert (await talk.facts(), await talk.relations(), len(chat.asked)) == ([], set(), 2)
     listed = (await talk.call("memory_episode_admin", action="list"))["items"]
     assert [(one["segmented_by"], one["prompt"]) for one in listed] == [("rules", "")]
@@ -473,7 +473,7 @@ async def test_statements_are_kept_where_the_episodes_are_no_good(talk: Talk, re
     (one,) = (await talk.call("memory_episode_admin", action="list"))["items"]
     assert (one["segmented_by"], one["prompt"]) == ("rules", "en-1")
     talk.clock.advance(10 * DAY)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(reader.chat.asked) == 1
 
 
@@ -488,7 +488,7 @@ async def test_a_spent_budget_is_no_try(opened: Open, reader: Reader) -> None:
     await talk.say(("Ada", "the other kite tears"), chat="b")
     assert len(reader.chat.asked) == 1 or len(reader.chat.asked) == 2
     talk.clock.advance(2 * DAY)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert len(reader.chat.asked) == 2
     assert len(await talk.held()) == 2
 
@@ -514,8 +514,8 @@ async def test_a_process_that_ended_before_it_stored_stores_once(tmp_path: Path,
     reader.statements = [fact("Ada flies kites.")]
     async with memory_host(tmp_path, chat=reader.chat, clock=clock, episode=SETTINGS) as host:
         clock.advance(301)
-        await host.settle(120)
+        await host.settle(600)
         assert len(reader.chat.asked) == 1
         assert await Talk(host, clock).held() == ["Ada flies kites."]
-        await host.settle(120)
+        await host.settle(600)
         assert len(await Talk(host, clock).facts()) == 1

@@ -18,7 +18,7 @@ async def known(host: AMemorixHostService, *texts: str, **args: Any) -> list[str
     """What is known of the person after these texts, in order."""
     for text in texts:
         await told(host, text, source_type="person_fact", person_ids=["林澈"], **{"chat_id": "c", **args})
-        await host.settle(120)
+        await host.settle(600)
     found = await host.invoke("memory_fact_admin", {"action": "list", "status": ["active"], "chat_id": "c"})
     return sorted(item["value"] for item in found["items"])
 
@@ -91,7 +91,7 @@ async def test_a_merged_statement_goes_with_either_of_its_texts(opened: Open) ->
     host = await opened(chat=chat, facts={"dedup_threshold": 0.4})
     assert await known(host, "Swims on Sundays", "Runs on Sundays") == ["Runs and swims on Sundays"]
     change(host, "delete from paragraphs where content = 'Runs on Sundays'")
-    await host.settle(120)
+    await host.settle(600)
     assert await known(host) == ["Swims on Sundays"]
 
 

@@ -49,7 +49,7 @@ async def live(tell: Tell, folder: Path) -> None:
     dying_of_a_bomb()
     async with memory_host(folder, **SETTINGS) as host:
         tell("open")
-        await host.settle(120)
+        await host.settle(600)
         tell("alive")
 
 
@@ -84,7 +84,7 @@ async def test_a_source_that_kills_the_process_is_given_up_until_it_is_asked_for
     for _ in range(MOST):
         killed(tmp_path)
     async with memory_host(tmp_path, **SETTINGS) as host:
-        await host.settle(120)
+        await host.settle(600)
         found = await status(host, "memory_episode_admin")
         again = await host.invoke("memory_episode_admin", {"action": "process_pending"})
 
@@ -110,6 +110,6 @@ async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: p
             await pause_background(host)
     assert (await status(host, "memory_episode_admin"))["pending"] == 1
     resume_background(host)
-    await host.settle(120)
+    await host.settle(600)
 
     assert (await status(host, "memory_episode_admin"))["completed"] == 1

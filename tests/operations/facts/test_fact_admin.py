@@ -27,7 +27,7 @@ async def filled(host: AMemorixHostService) -> AMemorixHostService:
                ("Melanie", "I live in Berlin", START), ("Melanie", "My dog is called Rex", START))  # fmt: skip
     await said(host, "d", ("Melanie", "I'm vegan", START))
     await told(host, "A café at the corner.", entities=["Blue Bird"], chat_id="c")
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -60,10 +60,10 @@ async def test_as_the_memory_stood_then(opened: Open) -> None:
     clock = FrozenClock(START)
     host = await opened(clock=clock)
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(120)
+    await host.settle(600)
     clock.advance(10 * DAY)
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     then = (await admin(host, "query", person_id="林澈", as_of=START + 5 * DAY))["items"]
 
     assert [(f["value"], f["status"], f["valid_to"], f["superseded_by"]) for f in then] == [
@@ -78,7 +78,7 @@ async def test_the_chat_filter_hides_facts_too(opened: Open) -> None:
     await told(host, "林澈住在上海", source_type="person_fact", person_ids=["林澈"])
     messages = [{"speaker": "林澈", "text": "我对花生过敏"}]
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages, "respect_filter": False})
-    await host.settle(120)
+    await host.settle(600)
 
     assert values(await admin(host, "list", chat_id="c")) == []
     assert values(await admin(host, "list", chat_id="d")) == ["上海"]
@@ -87,7 +87,7 @@ async def test_the_chat_filter_hides_facts_too(opened: Open) -> None:
 
 async def test_status_and_pending(opened: Open) -> None:
     host = await opened(facts={"poll_interval_seconds": 3600})
-    await host.settle(120)
+    await host.settle(600)
     await said(host, "c", ("林澈", "我住在上海", START))
     waiting = await admin(host, "status")
     done = await admin(host, "process_pending")

@@ -27,7 +27,7 @@ async def facts(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 
 async def profile(host: AMemorixHostService) -> str:
-    await host.settle(120)
+    await host.settle(600)
     found = await host.invoke("get_person_profile", {"person_id": "u1", "chat_id": "c"})
     assert found["stale"] is False
     return found["summary"]

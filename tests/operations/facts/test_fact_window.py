@@ -53,7 +53,7 @@ async def tell(host: AMemorixHostService, some: list[Statement]) -> None:
 
 async def facts(host: AMemorixHostService) -> list[tuple[Any, ...]]:
     """Every fact that stands, with what rests on it by its text."""
-    await host.settle(120)
+    await host.settle(600)
     items = (await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000}))["items"]
     return sorted(
         (item["attribute"], item["value"], item["denied"], item["status"], item["valid_from"], item["valid_to"] or 0.0,
@@ -84,7 +84,7 @@ async def test_any_history_gives_the_facts_of_what_is_left(
         await tell(host, [one])
         left[one[0]] = one
         if rng.random() < 0.5:
-            await host.settle(120)
+            await host.settle(600)
         if rng.random() < 0.3:
             key = rng.choice([*left])
             selector = {"external_ids": [key]}
@@ -95,7 +95,7 @@ async def test_any_history_gives_the_facts_of_what_is_left(
             gone[done["operation_id"]] = left.pop(key)
         if gone and rng.random() < 0.3:
             operation = rng.choice([*gone])
-            await host.settle(120)
+            await host.settle(600)
             back = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
             assert back["success"], back
             one = gone.pop(operation)
@@ -155,11 +155,11 @@ async def test_one_more_statement_costs_the_same_however_much_was_said(
             ("林澈", forms[0].format(values[n % 4]), START + n * MINUTE) for n in range(part * 400, part * 400 + 400)
         ]
         await said(host, "c", *turns)
-        await host.settle(120)
+        await host.settle(600)
         steps = 0
         at = START + ((part + 1) * 400 - 0.5) * MINUTE if not late else START + (10.5 + part) * MINUTE
         await said(host, "c", ("林澈", "我住在广州", at))
-        await host.settle(120)
+        await host.settle(600)
         costs.append(steps)
 
     assert costs[2] < 1.5 * costs[0], costs

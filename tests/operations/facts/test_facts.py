@@ -28,7 +28,7 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 
 async def facts(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
-    await host.settle(120)
+    await host.settle(600)
     return (await admin(host, "list", limit=1000, **args))["items"]
 
 
@@ -42,7 +42,7 @@ async def held(host: AMemorixHostService, **args: Any) -> set[Key]:
 
 async def dump(host: AMemorixHostService) -> list[tuple[Any, ...]]:
     """Every fact that stands, without its row."""
-    await host.settle(120)
+    await host.settle(600)
     items = await facts(host)
     return sorted(
         (item["chat_id"], item["person_id"], item["attribute"], item["value"], item["denied"], item["status"], item["valid_from"],
@@ -77,7 +77,7 @@ async def test_a_newer_statement_takes_the_place_of_the_older(
 
 async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     assert {hit["content"] for hit in (await found(host, "住在上海 搬到北京", limit=10))["hits"]} == {
         "我住在上海",
         "我搬到北京了",
@@ -86,7 +86,7 @@ async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
 
 async def test_an_older_statement_that_comes_later_changes_nothing(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     await said(host, "c", ("林澈", "我住在上海", START))
     old, new = await facts(host)
 
@@ -107,7 +107,7 @@ async def test_saying_it_again_is_evidence(host: AMemorixHostService) -> None:
 async def test_coming_back_is_a_time_of_its_own(host: AMemorixHostService) -> None:
     for n, text in enumerate(["我住在上海", "我搬到北京了", "我搬回上海了"]):
         await said(host, "c", ("林澈", text, START + n * DAY))
-        await host.settle(120)
+        await host.settle(600)
     spans = [(f["value"], f["valid_from"] - START, f["valid_to"] and f["valid_to"] - START) for f in await facts(host)]
     assert spans == [("上海", 2 * DAY, None), ("北京", DAY, 2 * DAY), ("上海", 0, DAY)]
 
@@ -165,7 +165,7 @@ async def told_in_chats(host: AMemorixHostService, cases: Sequence[tuple[str, ..
     for turn in (1, 0) if late else (0, 1):
         for number, texts in enumerate(cases):
             await said(host, f"c{number}", ("林澈", texts[turn], START + turn * DAY))
-        await host.settle(120)
+        await host.settle(600)
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["in order", "the end first"])
@@ -194,7 +194,7 @@ async def test_a_change_that_is_told_later_counts_from_its_start(opened: Open, l
     for turn in (1, 0) if late else (0, 1):
         for number, texts in enumerate(CHANGES):
             await said(host, f"c{number}", ("林澈", texts[turn], START + turn * DAY))
-        await host.settle(120)
+        await host.settle(600)
         clock.advance(DAY)
     for number, (_, news, attribute, old, new) in enumerate(CHANGES):
         chat = {"chat_id": f"c{number}"}
@@ -233,7 +233,7 @@ async def test_a_change_in_another_chat_counts_too(opened: Open) -> None:
     host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
     await said(host, "c", ("林澈", "我住在上海", START))
     await said(host, "d", ("林澈", "我上个月搬到北京", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     assert [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]] == ["北京"]
 
 
@@ -265,7 +265,7 @@ async def test_what_several_chats_say_is_put_in_order_for_whom_may_see_them(open
     host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我对花生过敏", START))
     await said(host, "d", ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     together = [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]]
     allergies = [f["value"] for f in (await found(host, "林澈对什么过敏", chat_id="c"))["facts"]]
 
@@ -296,7 +296,7 @@ async def test_a_new_wording_takes_the_facts_of_the_old_with_it(host: AMemorixHo
     message = {"external_id": "m", "speaker": "林澈", "time": START}
     for text in ("我住在上海", "我住在北京"):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": text}]})
-        await host.settle(120)
+        await host.settle(600)
     assert await held(host) == {("residence", "北京", "active")}
 
 
@@ -305,9 +305,9 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
         host, "c", ("林澈", "我对花生过敏", START), ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + 1)
     )
     await told(host, "每周三晚上夜跑", source_type="person_fact", person_ids=["林澈"], chat_id="c")
-    await host.settle(120)
+    await host.settle(600)
     change(host, "delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'")
-    await host.settle(120)
+    await host.settle(600)
     tables = ("facts", "fact_evidence", "fact_transitions", "undo_records")
     texts = [str(row) for table in tables for row in rows(host, f"select * from {table}")]
     assert not [text for text in texts if any(word in text for word in ("花生", "北京", "夜跑"))]
@@ -317,7 +317,7 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
 async def test_a_paragraph_that_moves_takes_its_facts_out_of_sight(host: AMemorixHostService) -> None:
     await told(host, "林澈对花生过敏", source_type="person_fact", person_ids=["林澈"], chat_id="c", scope="global")
     await said(host, "d", ("小美", "你好", START))
-    await host.settle(120)
+    await host.settle(600)
     change(host, "update paragraphs set scope = (select id from chats where chat_id = 'c') where kind = 'text'")
     assert (await admin(host, "list", chat_id="d"))["items"] == []
     assert await held(host, chat_id="d") == set()
@@ -374,7 +374,7 @@ async def test_what_gave_way_to_news_comes_back_exactly(host: AMemorixHostServic
     (fact,) = await facts(host)
     before = await row(host, fact["id"])
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     undo = (await admin(host, "get", fact_id=fact["id"]))["transitions"][-1]["undo_id"]
     await admin(host, "undo", undo_id=undo)
 
@@ -459,7 +459,7 @@ async def test_any_order_gives_the_same_facts(opened: Open, tmp_path: Path, seed
         for turn in turns:
             await said(host, "c", turn)
             if name == "other" and rng.random() < 0.5:
-                await host.settle(120)
+                await host.settle(600)
         outcomes.append(await dump(host))
     assert outcomes[0] == outcomes[1]
     assert ("c", "林澈", "residence", "上海", False, "active") in [one[:6] for one in outcomes[0]]
@@ -471,7 +471,7 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
         host = await opened(tmp_path / str(n), facts={"poll_interval_seconds": 3600})
         for turn in turns:
             await said(host, "c", turn)
-            await host.settle(120)
+            await host.settle(600)
         outcomes.append(await dump(host))
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
@@ -482,21 +482,21 @@ async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp
                      "begin select raise(abort, 'the power is cut'); end")  # fmt: skip
         await said(host, "c", *STATEMENTS)
         with pytest.raises(StorageFailure, match="the power is cut"):
-            await host.settle(120)
+            await host.settle(600)
         assert (await admin(host, "status"))["total"] == 0
         change(host, "drop trigger power")
     async with memory_host(tmp_path) as host:
         once = await dump(host)
         assert once
         change(host, "update meta set value = '0' where key = 'facts_upto'")
-        await host.settle(120)
+        await host.settle(600)
         assert await dump(host) == once
 
 
 async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"enabled": False}) as host:
         await said(host, "c", *STATEMENTS)
-        await host.settle(120)
+        await host.settle(600)
         cut_change_log(host)
         assert await facts(host) == []
     async with memory_host(tmp_path) as host:
@@ -511,11 +511,11 @@ async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
 
 async def test_a_profile_follows_the_facts(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(120)
+    await host.settle(600)
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert "上海" in told["summary"]
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(120)
+    await host.settle(600)
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert "上海" not in told["summary"]
     assert "北京" in told["summary"]
@@ -527,7 +527,7 @@ async def test_a_profile_follows_the_facts(host: AMemorixHostService) -> None:
 async def test_a_search_brings_the_facts_it_asks_for(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY),
                ("Melanie", "I live in Berlin", START), ("Melanie", "I have a dog named Rex", START))  # fmt: skip
-    await host.settle(120)
+    await host.settle(600)
 
     async def asked(query: str, **args: Any) -> list[str]:
         return [f["value"] for f in (await found(host, query, **{"chat_id": "c", **args}))["facts"]]
@@ -559,7 +559,7 @@ ASKED = [
 async def test_what_is_asked_for_comes_first(opened: Open) -> None:
     host = await opened()
     await said(host, "c", *(("林澈", text, START) for text in LIN), *(("Tom", text, START) for text in TOM))
-    await host.settle(120)
+    await host.settle(600)
     missed: list[str] = []
     for query, value in ASKED:
         brought = (await found(host, query, chat_id="c"))["facts"]
@@ -570,7 +570,7 @@ async def test_what_is_asked_for_comes_first(opened: Open) -> None:
 async def test_who_asks_of_himself(host: AMemorixHostService) -> None:
     await said(host, "dm", ("林澈", "我住在北京", START), ("林澈", "我对花生过敏", START), user_id="7")
     await said(host, "c", ("小美", "我住在上海", START))
-    await host.settle(120)
+    await host.settle(600)
     for query in ("我住在哪里", "我现在住哪儿？", "Where do I live?", "what city do I live in"):
         for named in ({"person_id": "林澈"}, {"user_id": "7"}, {"user_id": "7", "chat_id": "dm"}):
             brought = (await found(host, query, **{"chat_id": "dm", **named}))["facts"]
@@ -580,13 +580,13 @@ async def test_who_asks_of_himself(host: AMemorixHostService) -> None:
 
 async def test_who_is_not_alone_in_a_chat_is_nobody_in_particular(host: AMemorixHostService) -> None:
     await said(host, "dm", ("林澈", "我住在北京", START), ("小美", "我住在上海", START), user_id="7")
-    await host.settle(120)
+    await host.settle(600)
     assert (await found(host, "我住在哪里", chat_id="dm", user_id="7"))["facts"] == []
 
 
 async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch) -> None:
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(120)
+    await host.settle(600)
 
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
@@ -601,7 +601,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
 async def test_facts_can_be_left_out(opened: Open) -> None:
     host = await opened(facts={"search_limit": 0})
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(120)
+    await host.settle(600)
     assert (await found(host, "林澈住在哪里"))["facts"] == []
 
 

@@ -24,7 +24,7 @@ class Talk:
         message = {"speaker": speaker, "person_id": f"id-{speaker}", "text": text}
         answer = await self.host.invoke("ingest_messages", {"chat_id": chat, "messages": [message]})
         assert answer["success"], answer
-        await self.host.settle(120)
+        await self.host.settle(600)
         self.clock.advance(DAY)
 
     async def facts(self, **args: Any) -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ class Talk:
 
     async def profile(self, person: str) -> str:
         self.clock.advance(3600)
-        await self.host.settle(120)
+        await self.host.settle(600)
         answer = await self.host.invoke("get_person_profile", {"person_id": f"id-{person}"})
         assert answer["success"], answer
         return answer["summary"]

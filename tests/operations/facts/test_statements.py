@@ -22,7 +22,7 @@ NOT_SO = ("joke", "wish", "hearsay", "hypothetical", "quote", "dream")
 
 
 async def listed(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
-    await host.settle(120)
+    await host.settle(600)
     answer = await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000, **args})
     assert answer["success"], answer
     return answer["items"]
@@ -106,7 +106,7 @@ async def test_a_joke_that_is_taken_back_is_dropped(opened: Open, line: str, jok
     for some in (turns,) if at_once else ([turn] for turn in turns):
         await said(host, "c", *some)
         if not at_once:
-            await host.settle(60)
+            await host.settle(600)
     assert [item for item in await listed(host) if item["status"] == "active"] == []
 
 
@@ -139,7 +139,7 @@ async def test_what_is_over_is_not_held(
 ) -> None:
     host = await opened(clock=FrozenClock(START))
     await said(host, "c", ("Ann", before, START))
-    await host.settle(60)
+    await host.settle(600)
     await said(host, "c", ("Ann", news, START + DAY))
     stands = {
         (item["value"], item["status"])

@@ -32,7 +32,7 @@ async def fact(host: AMemorixHostService, text: str, at: float = START, **args: 
     """Hand over a fact about Mara; returns its paragraph."""
     given = {"source_type": "person_fact", "person_ids": ["Mara"], "chat_id": "c", "timestamp": at, **args}
     stored = (await told(host, text, **given))["stored_ids"][0]
-    await host.settle(120)
+    await host.settle(600)
     return stored
 
 
@@ -49,7 +49,7 @@ async def statuses(host: AMemorixHostService, **args: Any) -> dict[str, str]:
 async def done(host: AMemorixHostService, component: str, action: str, **args: Any) -> dict[str, Any]:
     answer = await host.invoke(component, {"action": action, **args})
     assert answer["success"], answer
-    await host.settle(120)
+    await host.settle(600)
     return answer
 
 
@@ -199,7 +199,7 @@ async def test_a_sentence_stands_alone(host: AMemorixHostService) -> None:
     await fact(host, CIVIC)
     turns = ("I'm allergic to peanuts", "I live in Porto", "I work as a nurse", "My phone number is 555 123 4567")
     await said(host, "d", *(("Kevin", turn, START) for turn in turns))
-    await host.settle(120)
+    await host.settle(600)
     assert [item["sentence"] for item in await listed(host, person_id="Mara")] == [CIVIC]
     items = await listed(host, person_id="Kevin")
     assert items

@@ -248,14 +248,14 @@ async def test_a_chat_is_cleared_by_one_call(host: AMemorixHostService, given: d
 
 async def test_a_restored_deletion_is_as_if_it_had_not_been(dense_host: AMemorixHostService) -> None:
     await kite(dense_host)
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     before, ranked = await tables(dense_host), await hits(dense_host, "kite hall lamp", limit=20)
     done = await admin(dense_host, "execute", mode="mixed", selector={"sources": ["a", "b"], "entity_names": ["kite"]})
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     assert await hits(dense_host, "kite hall lamp", limit=20) == []
 
     back = await admin(dense_host, "restore", operation_id=done["operation_id"])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert (back["status"], back["not_restored"]) == ("restored", [])
     assert back["counts"] == {"entity": 1, "paragraph": 3, "ref": 3, "relation": 1}
@@ -310,9 +310,9 @@ async def test_a_paragraph_that_was_not_embedded_yet_is_after_its_restore(opened
     resume_background(host)
     for n in range(5):
         await told(host, f"A lamp, number {n}.")
-    await host.settle(120)
+    await host.settle(600)
     await admin(host, "restore", operation_id=done["operation_id"])
-    await host.settle(120)
+    await host.settle(600)
     missing = "select count(*) from paragraphs p where not exists (select 1 from embeddings e where e.paragraph = p.id)"
     assert rows(host, missing) == [(0,)]
 
@@ -409,7 +409,7 @@ async def test_what_does_not_fit_deletes_nothing(
     host: AMemorixHostService, action: str, args: dict[str, Any], field: str, code: str
 ) -> None:
     await kite(host)
-    await host.settle(120)
+    await host.settle(600)
     before = await tables(host)
     await refused(host, ADMIN, {"action": action, **args}, field, code)
     assert await tables(host) == before

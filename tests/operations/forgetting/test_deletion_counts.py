@@ -107,7 +107,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
         await fill(host, rng)
         counted = 0
         for _ in range(3):
-            await host.settle(120)
+            await host.settle(600)
             wish = selection(rng)
             seen = await host.invoke("memory_delete_admin", {"action": "preview", **wish})
             if not seen["success"]:
@@ -132,7 +132,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
             losing = [person for person, some in before[3].items() if some & dead]
             assert counts["profiles"] + counts["profiles_changed"] == len(losing)
 
-            await host.settle(120)
+            await host.settle(600)
             remade = {row: some for row, some in (await episodes(host)).items() if row in fewer}
             assert all(not some & dead for some in remade.values())
             counted += counts["facts"] + counts["episodes"] + counts["profiles_changed"]
@@ -143,7 +143,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
 async def test_facts_that_were_read_are_counted(host: AMemorixHostService) -> None:
     await said(host, "c1", ("Ann", "I live in Oslo.", 1.7e9), ("Ann", "I'm allergic to nuts.", 1.7e9 + 60))
     await said(host, "群聊", ("林澈", "我对花生过敏。", 1.7e9), ("林澈", "我住在北京。", 1.7e9 + 60))
-    await host.settle(120)
+    await host.settle(600)
     for person in ("Ann", "林澈"):
         counts = (await admin(host, "preview", mode="person", selector=person))["counts"]
         assert counts["facts"] == 2 and counts["episodes"] == 1 and counts["profiles"] >= 1, counts

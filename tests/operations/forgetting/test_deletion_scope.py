@@ -54,7 +54,7 @@ async def fill(host: AMemorixHostService, elsewhere: str) -> None:
         turns = [("Bob", "qq:3", "it rains")]
     messages = [{"speaker": name, "person_id": id_, "text": text, "time": 1.7e9} for name, id_, text in turns]
     await host.invoke("ingest_messages", {"chat_id": "away", "messages": messages})
-    await host.settle(120)
+    await host.settle(600)
 
 
 async def test_a_preview_in_one_chat_tells_nothing_of_another(tmp_path: Path) -> None:

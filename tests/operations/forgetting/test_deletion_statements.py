@@ -29,7 +29,7 @@ async def stated(host: AMemorixHostService, person: tuple[str, ...]) -> str:
     await done(host, GRAPH, action="create_edge", subject="Bob Dean", predicate=predicate, object="Ann Lee")
     await done(host, GRAPH, action="create_edge", subject="Bob Dean", predicate="belongs to", object=club)
     added = await done(host, FACTS, action="add", person_id="u5", attribute="friend", value=name, chat_id="qq:1")
-    await host.settle(120)
+    await host.settle(600)
     return added["fact"]["id"]
 
 
@@ -67,7 +67,7 @@ async def test_a_purge_takes_them_for_good_and_tells_what_stays(
     await stated(host, person)
 
     receipt = (await done(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True))["receipt"]
-    await host.settle(120)
+    await host.settle(600)
 
     assert receipt["found"] == {}
     assert [row["item_type"] for row in receipt["stays"]] == ["entity"]

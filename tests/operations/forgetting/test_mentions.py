@@ -239,7 +239,7 @@ async def test_a_purge_leaves_no_byte_of_lines_in_other_chats(tmp_path: Any) -> 
             ("Bob", "Zebulonia Quist stole the golden birch tree"),
             ("Bob", "欧阳麒麟鼯偷了金色的白桦树木"),
         )
-        await host.settle(120)
+        await host.settle(600)
         for person in ("Zebulonia Quist", "欧阳麒麟鼯"):
             done = await admin(host, "execute", mode="person", selector=person, purge=True)
             assert done["receipt"]["found"] == {} and done["receipt"]["stays"] == []
@@ -258,7 +258,7 @@ async def test_a_preview_looks_at_the_lines_that_name_the_person(host: AMemorixH
         for _ in range(chats):
             turns = [("Bob", " ".join(rng.choices(words, k=3))) for _ in range(400)]
             await said(host, f"c{rng.random()}", *turns)
-        await host.settle(120)
+        await host.settle(600)
         for name, count in (("Lin", 5), ("林澈", 1)):
             costs[name].append([])
             for _ in range(3):

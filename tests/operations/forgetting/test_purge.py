@@ -102,7 +102,7 @@ async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, seed: int) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         gone = await fill(host, rng, "away", 40)
         stays = await fill(host, rng, "here", 40)
-        await host.settle(120)
+        await host.settle(600)
         await host.invoke("memory_runtime_admin", {"action": "save"})
         backed_up(host, data_of(host) / "memory.before-migration")
         assert left(in_copy(data_of(host), tmp_path / "before"), gone)
@@ -141,11 +141,11 @@ def backed_up(host: AMemorixHostService, to: Path) -> None:
 async def test_one_purged_text_leaves_no_byte_and_the_rest_as_it_was(tmp_path: Path, text: str) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         await fill(host, random.Random(7), "here", 30)
-        await host.settle(120)
+        await host.settle(600)
         await host.invoke("memory_runtime_admin", {"action": "save"})
         before = await tables(host)
         await told(host, text, chat_id="here", external_id="secret-external-id", source="secret source")
-        await host.settle(120)
+        await host.settle(600)
         await host.invoke("memory_runtime_admin", {"action": "save"})
 
         done = await admin(host, "execute", mode="source", selector="secret source", reason=text, requested_by="Ann")
@@ -153,7 +153,7 @@ async def test_one_purged_text_leaves_no_byte_and_the_rest_as_it_was(tmp_path: P
 
         (operation,) = erased["operations"]
         assert (operation["selector"], operation["reason"], operation["requested_by"]) == ({}, "", "Ann")
-        await host.settle(120)
+        await host.settle(600)
         assert await tables(host) == before
         assert left(in_copy(data_of(host), tmp_path / "after"), [text, "secret-external-id", "secret source"]) == []
 
@@ -178,7 +178,7 @@ async def test_a_purged_person_leaves_no_name(tmp_path: Path) -> None:
             ("Bob", "It rains."),
         )
         await said(host, "zh", ("欧阳麒麟鼯", "我对花生过敏。"), ("小雨", "欧阳麒麟鼯不吃花生。"), ("小雨", "下雨了。"))
-        await host.settle(120)
+        await host.settle(600)
         for person in ("Zebulonia Quist", "欧阳麒麟鼯"):
             await admin(host, "execute", mode="person", selector=person, purge=True)
         assert rows(host, "select name from persons order by 1") == [("Bob",), ("小雨",)]
@@ -230,10 +230,10 @@ async def test_a_stretch_of_talk_is_told_anew_without_what_was_purged(tmp_path: 
             ("Ann", "my wallet pin is kangaroo1234", 1.7e9),
             ("Ann", "keep the wallet to yourself", 1.7e9 + 60),
         )
-        await host.settle(120)
+        await host.settle(600)
         assert "kangaroo" in (await found(host, "wallet", mode="episode"))["hits"][0]["content"]
         await admin(host, "execute", mode="paragraph", selector="kangaroo1234", purge=True)
-        await host.settle(120)
+        await host.settle(600)
         (hit,) = (await found(host, "wallet", mode="episode"))["hits"]
         assert "kangaroo" not in hit["content"] and "yourself" in hit["content"]
 
@@ -282,7 +282,7 @@ async def test_foreign_files_are_left_and_named(tmp_path: Path) -> None:
 async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) -> None:
     host, rng = await opened(embed=HashEmbedder(32)), random.Random(3)
     gone = await fill(host, rng, "away", 60)
-    await host.settle(120)
+    await host.settle(600)
     over, written, answered = asyncio.Event(), 0, 0
 
     async def write() -> None:
@@ -305,7 +305,7 @@ async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) 
         during = written, answered
         over.set()
     assert done["receipt"]["found"] == {} and min(during) > 5
-    await host.settle(120)
+    await host.settle(600)
     assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
     assert rows(host, "select count(*) from paragraphs") == [(written,)]
 
@@ -339,7 +339,7 @@ async def test_a_purge_outlives_a_reload_and_a_stop(tmp_path: Path, monkeypatch:
         with contextlib.suppress(AssertionError):
             assert (await call)["status"] == "purged"
         await host.start()
-        await host.settle(120)
+        await host.settle(600)
         assert (await admin(host, "list_operations", status="purged"))["total"] == 3
         assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
 

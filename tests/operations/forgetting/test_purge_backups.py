@@ -57,7 +57,7 @@ async def a_fact(host: AMemorixHostService) -> None:
 
 
 async def backed_up(host: AMemorixHostService) -> str:
-    await host.settle(120)
+    await host.settle(600)
     return (await call(host, RUNTIME, action="backup"))["backup"]["id"]
 
 

@@ -86,7 +86,7 @@ async def plant(host: AMemorixHostService, text: str, chat: str, person: str) ->
     )  # fmt: skip
     await do("ingest_text", chat_id=chat, source_type="note", source=inner, person_ids=[person], external_id=inner)
     await do("ingest_summary", chat_id=chat, participants=[begin], tags=[text], metadata={"why": text})
-    await host.settle(120)
+    await host.settle(600)
     mine = note["stored_ids"][0]
     await do("memory_source_admin", "delete", source=inner)
     await by_target("maintain_memory", mine, "protect", "reinforce")
@@ -125,7 +125,7 @@ async def plant(host: AMemorixHostService, text: str, chat: str, person: str) ->
     lines = "\n".join(json.dumps({**turn, "external_id": f"{n}", "time": at}) for n, at in enumerate([1.7e9, text]))
     paste = {"name": f"{begin}.jsonl", "content": lines, "chat_id": chat, "skip_bad": True}
     await ended(host, (await do("memory_import_admin", "create_paste", **paste))["task"]["task_id"])
-    await host.settle(120)
+    await host.settle(600)
     for component, action, path in (
         ("memory_runtime_admin", "save", ""), ("memory_runtime_admin", "backup", ""), ("memory_runtime_admin", "export", ""),
         (graph, "export", "all.json"),

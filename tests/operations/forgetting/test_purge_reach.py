@@ -173,7 +173,7 @@ async def test_a_purged_chat_is_not_brought_back_by_an_import_under_way(
         else:
             receipt = await purged(host, mode="chat", selector=chat)
         done = await ended(host, task)
-        await host.settle(30)
+        await host.settle(600)
         alive = await contents(host, "gorilla number 猩猩", limit=20)
         assert (done["status"], done["params"], receipt["found"]) == ("cancelled", {}, {})
         stays = [one for one in receipt["stays"] if one["kind"] == "chat"]
@@ -301,7 +301,7 @@ async def test_news_of_a_source_that_is_gone_by_now_are_passed_over(
         await said(host, chat, *(("Ann", f"a kettle {n}", 1.7e9 + n) for n in range(20)))
         rebuild = host.invoke("memory_episode_admin", {"action": "rebuild", "source": f"chat:{chat}"})
         await asyncio.gather(admin(host, "execute", mode="chat", selector=chat, purge=True), rebuild)
-    await host.settle(30)
+    await host.settle(600)
     assert rows(host, "select key from tasks where kind = 'episodes' and status <> 'completed'") == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
@@ -357,7 +357,7 @@ async def test_words_that_others_say_stand_side_by_side_in_an_index(
     for text in texts[:2]:
         await told(host, f"{text} {text} zebra", chat_id="here")
     gone = await told(host, f"{texts[2]} zebra", chat_id="here")
-    await host.settle(120)
+    await host.settle(600)
     await host.invoke("memory_runtime_admin", {"action": "save"})
 
     receipt = await purged(host, mode="paragraph", selector=gone["stored_ids"][0])
@@ -371,7 +371,7 @@ async def test_a_fragment_may_reach_into_what_stands_beside_the_words(host: AMem
         cities = ("Oslo", "Rome", "杭州")
         turns = [("Bob", f"I live in {cities[n % 3]}. {chat * 400 + n}", 1.6e9 + chat * 20_000 + n) for n in range(400)]
         await said(host, f"qq:{chat}", *turns)
-    await host.settle(120)
+    await host.settle(600)
 
     for chat in ("qq:2", "qq:1"):
         receipt = await purged(host, mode="chat", selector=chat)

@@ -98,7 +98,7 @@ async def test_deleting_and_restoring_gives_the_same_memory_back(tmp_path: Path,
     rng = random.Random(seed)
     async with memory_host(tmp_path, embed=HashEmbedder(64), retrieval={"noise": {"enabled": False}}) as host:
         await fill(host, rng)
-        await host.settle(120)
+        await host.settle(600)
         asked = queries(rng)
         rows, ranked = await tables(host), await ranking(host, asked)
         assert sum(map(len, ranked)) > 500
@@ -109,13 +109,13 @@ async def test_deleting_and_restoring_gives_the_same_memory_back(tmp_path: Path,
             assert answer["success"] or answer["error_code"] == "not_found", answer
             done += [answer["operation_id"]] if answer["success"] else []
             if rng.random() < 0.5:
-                await host.settle(120)
+                await host.settle(600)
         assert not done or await tables(host) != rows
         rng.shuffle(done)
         for _ in range(2):  # what rests on something that was still deleted comes back in the second round
             for operation in done:
                 await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
-        await host.settle(120)
+        await host.settle(600)
 
         assert await tables(host) == rows
         assert await ranking(host, asked) == ranked
@@ -129,7 +129,7 @@ async def test_one_round_of_restores_in_any_order_gives_everything_back(tmp_path
     rng, clock = random.Random(seed), FrozenClock()
     async with memory_host(tmp_path, clock=clock) as host:
         await fill(host, rng)
-        await host.settle(120)
+        await host.settle(600)
         before, done = await tables(host), list[str]()
         for _ in range(rng.randint(3, 5)):
             clock.advance(3_000)
@@ -139,7 +139,7 @@ async def test_one_round_of_restores_in_any_order_gives_everything_back(tmp_path
         for operation in done:
             clock.advance(3_000)
             await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
-        await host.settle(120)
+        await host.settle(600)
 
         assert await tables(host) == before
         assert rows(host, "select status from delete_operations where status <> 'restored'") == []
@@ -149,7 +149,7 @@ async def test_what_waits_for_another_deletion_is_told_and_comes_back_with_it(tm
     hangs = {"subject": "kite", "predicate": "hangs in", "object": "hall"}
     async with memory_host(tmp_path) as host:
         await told(host, "The kite hangs in the hall.", chat_id="c", relations=[hangs])
-        await host.settle(120)
+        await host.settle(600)
         relation = (await admin(host, "execute", mode="relation", selector={"subject": "kite"}))["operation_id"]
         end = (await admin(host, "execute", mode="entity", selector="hall"))["operation_id"]
 
@@ -171,7 +171,7 @@ async def test_a_restore_leaves_what_waits_for_something_else_as_it_was(tmp_path
         hangs = {"subject": "kite", "predicate": "hangs in", "object": "hall"}
         await told(host, "The kite hangs in the hall.", chat_id="c", relations=[hangs])
         await told(host, "The lamp is red.", chat_id="c")
-        await host.settle(120)
+        await host.settle(600)
         relation = (await admin(host, "execute", mode="relation", selector={"subject": "kite"}))["operation_id"]
         end = (await admin(host, "execute", mode="entity", selector="hall"))["operation_id"]
         lamp = (await admin(host, "execute", mode="paragraph", selector="p2"))["operation_id"]
@@ -196,17 +196,17 @@ async def test_a_fact_was_superseded_when_it_was(tmp_path: Path, sentences: tupl
         for n, text in enumerate(sentences):
             clock.advance(100_000)
             await said(host, "c", ("Ann", text, 1.7e9 + n * 100_000))
-            await host.settle(120)
+            await host.settle(600)
         facts = "select id, status, superseded_at, superseded_by, valid_from, valid_to from facts order by id"
         before = rows(host, facts)
         assert "superseded" in [row[1] for row in before]
 
         done = await admin(host, "execute", mode="paragraph", selector="p2")
         clock.advance(100_000)
-        await host.settle(120)
+        await host.settle(600)
         assert rows(host, facts) != before
         clock.advance(100_000)
         await admin(host, "restore", operation_id=done["operation_id"])
-        await host.settle(120)
+        await host.settle(600)
 
         assert rows(host, facts) == before

@@ -20,7 +20,7 @@ Links = set[tuple[str, str]]
 async def relations(host: AMemorixHostService, *, settle: bool = True) -> Rows:
     """Live relations with their origin."""
     if settle:
-        await host.settle(120)
+        await host.settle(600)
     sql = (
         "select s.name, r.predicate, o.name, r.origin from relations r join entities s on s.id = r.subject "
         "join entities o on o.id = r.object where r.deleted_at is null"
@@ -61,7 +61,7 @@ NAMED: Links = {
 
 async def named(host: AMemorixHostService) -> Links:
     """(entity, paragraph) of all links, when everything has been read."""
-    await host.settle(120)
+    await host.settle(600)
     sql = (
         "select e.name, p.content from paragraph_entities l join entities e on e.id = l.entity "
         "join paragraphs p on p.id = l.paragraph"
@@ -86,18 +86,18 @@ async def test_reading_in_steps_is_the_same_as_reading_at_once(
     stepwise = await opened(tmp_path / "steps")
     for turn in TALK:
         await said(stepwise, "c", turn)
-        await stepwise.settle(120)
+        await stepwise.settle(600)
     assert await content_of_tables(stepwise) == expected
 
 
 async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
-        await host.settle(120)
+        await host.settle(600)
         change(host, "create trigger power before insert on meta when new.key = 'extracted_upto' "
                      "begin select raise(abort, 'the power went'); end")  # fmt: skip
         await said(host, "c", *TALK)
         with pytest.raises(StorageFailure, match="the power went"):
-            await host.settle(120)
+            await host.settle(600)
         assert await query(host, "select * from paragraph_entities") == []
         change(host, "drop trigger power")
 
@@ -124,7 +124,7 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     for table in ("paragraph_entities", "entities"):
         change(host, f"delete from {table}")
     change(host, "update paragraphs set extracted = 0")
-    await host.settle(120)
+    await host.settle(600)
     await pause_background(host)
     cut_change_log(host)
     change(host, "update meta set value = '1' where key = 'extracted_upto'")
@@ -134,7 +134,7 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
 
 async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostService) -> None:
     await said(host, "c", *TALK)
-    await host.settle(120)
+    await host.settle(600)
     ((last,),) = rows(host, "select seq from sqlite_sequence where name = 'changes'")
     assert rows(host, "select value from meta where key = 'extracted_upto'") == [(str(last),)]
     assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
@@ -142,7 +142,7 @@ async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostSe
 
 async def test_a_deleted_paragraph_is_not_read(tmp_path: Path) -> None:
     async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
-        await host.settle(120)
+        await host.settle(600)
         await told(host, "Grace lives in Oslo.", source="diary", chat_id="c")
         result = await host.invoke("memory_source_admin", {"action": "delete", "source": "diary"})
         assert result["success"], result
@@ -186,7 +186,7 @@ async def test_no_more_is_taken_than_the_settings_allow(opened: Open) -> None:
 async def test_what_was_read_in_one_chat_is_not_shown_in_another(host: AMemorixHostService) -> None:
     await said(host, "c", ("苏晚", "我的猫叫馒头"))
     await said(host, "d", ("林澈", "今天吃了馒头"))
-    await host.settle(120)
+    await host.settle(600)
     assert await contents(host, "苏晚的猫", chat_id="d") == []
     for hit in await hits(host, "馒头", chat_id="d"):
         assert "relations" not in hit["explain"]
@@ -223,13 +223,13 @@ async def test_the_chat_models_relations_have_vectors(opened: Open) -> None:
 @pytest.mark.parametrize(("text", "speaker"), [("quill likes tea", "quill"), ("暮暮住在上海", "暮暮")])
 async def test_what_comes_back_tells_no_more_than_before(host: AMemorixHostService, text: str, speaker: str) -> None:
     await said(host, "c", ("Ann", text))
-    await host.settle(120)
+    await host.settle(600)
     await said(host, "c", (speaker, "hm"))
-    await host.settle(120)
+    await host.settle(600)
     before = await content_of_tables(host)
     gone = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": [1]})
     assert gone["success"], gone
-    await host.settle(120)
+    await host.settle(600)
     await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": gone["operation_id"]})
-    await host.settle(120)
+    await host.settle(600)
     assert await content_of_tables(host) == before

@@ -166,13 +166,13 @@ async def test_a_rolled_back_correction_brings_no_relation_without_its_node(host
 
 async def test_a_paragraph_read_again_does_not_bring_back_a_node_deleted_by_hand(host: AMemorixHostService) -> None:
     await told(host, "Bailey lives in Lisbon.", person_ids=["Bailey"])
-    await host.settle(120)
+    await host.settle(600)
     before = await rows(host)
     assert "Lisbon" in await nodes(host)
     await done(host, LIFE, "forget", target="p1")
     undo = await changed(host, "delete_node", node="Lisbon")
     await done(host, LIFE, "restore", target="p1")
-    await host.settle(120)
+    await host.settle(600)
     assert "Lisbon" not in await nodes(host)
 
     await graph(host, "undo", undo_id=undo)

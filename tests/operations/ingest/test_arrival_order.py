@@ -50,8 +50,8 @@ async def told(host: AMemorixHostService, calls: Sequence[Sequence[Line]], *, se
         result = await host.invoke("ingest_messages", {"chat_id": "qq:1", "messages": list(messages)})
         assert result["success"], result
         if settling:
-            await host.settle(120)
-    await host.settle(120)
+            await host.settle(600)
+    await host.settle(600)
     return await known(host)
 
 

@@ -77,7 +77,7 @@ async def test_it_is_hidden_at_once_on_every_path(
     await told(host, text, chat_id="c", source="s", timestamp=1000, ttl_seconds=60, relations=[KITE],
                participants=["Ada"], entities=["kite"])  # fmt: skip
     await told(host, other, chat_id="c", source="t", timestamp=1000, participants=["Ada"])
-    await host.settle(120)
+    await host.settle(600)
     for mode in MODES:
         assert text in str(await found(host, text, mode=mode, chat_id="c", time_start=1)), mode
     assert text in await contents(host, "Ada", chat_id="c")
@@ -100,12 +100,12 @@ async def test_it_is_hidden_at_once_on_every_path(
 async def test_episodes_are_derived_without_what_has_expired(host: AMemorixHostService, clock: FrozenClock) -> None:
     await said(host, "c", ("Ada", "the secret kite", 1000), ttl_seconds=60)
     await said(host, "c", ("Ada", "the open kite", 1060))
-    await host.settle(120)
+    await host.settle(600)
     assert "secret" in str(await hits(host, "kite", mode="episode"))
     clock.advance(61)
     assert await hits(host, "kite", mode="episode") == []
     await said(host, "c", ("Ada", "another kite", 1120))
-    await host.settle(120)
+    await host.settle(600)
     (episode,) = await hits(host, "kite", mode="episode")
     assert "open kite" in episode["content"]
     assert "secret" not in str(episode)

@@ -23,7 +23,7 @@ LATER = pytest.mark.parametrize(
 
 
 async def facts(host: AMemorixHostService) -> list[tuple[str, str]]:
-    await host.settle(120)
+    await host.settle(600)
     sql = "select p.person_id, f.norm from facts f join persons p on p.id = f.person where f.status = 'active' order by 1, 2"
     return rows(host, sql)
 
@@ -77,9 +77,9 @@ async def test_a_name_that_a_second_person_has_means_nobody(host: AMemorixHostSe
 async def test_an_entity_is_found_in_the_lines_before_it(host: AMemorixHostService, early: str, late: str) -> None:
     sql = "select e.norm, l.paragraph from paragraph_entities l join entities e on e.id = l.entity order by 1, 2"
     await said(host, "c", ("Ann", early))
-    await host.settle(120)
+    await host.settle(600)
     await said(host, "c", ("Ann", late))
-    await host.settle(120)
+    await host.settle(600)
     name = "馒头" if "馒头" in late else "coco bean"
     assert {row for row in rows(host, sql) if row[0] == name} == {(name, 1), (name, 2)}
 
@@ -94,7 +94,7 @@ async def test_a_line_that_was_read_when_the_name_was_known_is_not_read_again(
     monkeypatch.setattr(extraction, "STEP", 1)
     await pause_background(host)
     await said(host, "c", ("Ann", naming), ("Ann", other))
-    await host.settle(20)
+    await host.settle(600)
     assert rows(host, "select id from changes where kind in ('naming', 'mention') and id = 2") == []
 
 
@@ -125,7 +125,7 @@ async def test_a_line_that_was_deleted_meanwhile_is_read_when_it_is_back(
     host: AMemorixHostService, tmp_path: Path, text: str, name: str, value: str
 ) -> None:
     await said(host, "c", ("Ann", text))
-    await host.settle(120)
+    await host.settle(600)
     asked = {"action": "execute", "mode": "paragraph", "selector": [1]}
     gone = await host.invoke("memory_delete_admin", asked)
     await said(host, "c", (name, "hm"))
@@ -135,7 +135,7 @@ async def test_a_line_that_was_deleted_meanwhile_is_read_when_it_is_back(
 
     async with memory_host(tmp_path / "straight") as straight:
         await said(straight, "c", ("Ann", text), (name, "hm"))
-        await straight.settle(120)
+        await straight.settle(600)
         assert await spoken(host) == await spoken(straight)
 
 
@@ -155,7 +155,7 @@ async def test_it_is_looked_for_once(host: AMemorixHostService, text: str, name:
     assert await facts(host) == [(name, value)]
     before, changes = await tables(host), await read_again(host)
     await said(host, "c", (name, "oh"))
-    await host.settle(120)
+    await host.settle(600)
     assert await read_again(host) == changes
     assert (await tables(host))["facts"] == before["facts"]
     assert rows(host, "select * from name_news") == []
@@ -172,12 +172,12 @@ async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatc
     ]
     async with memory_host(tmp_path) as host:
         await said(host, "c", *lines)
-        await host.settle(120)
+        await host.settle(600)
         change(host, "create trigger power after insert on changes when new.kind = 'naming' and new.id = 4 "
                      "begin select raise(abort, 'the power went'); end")  # fmt: skip
         await said(host, "c", ("小王", "hm"))
         with pytest.raises(StorageFailure, match="the power went"):
-            await host.settle(120)
+            await host.settle(600)
         assert await read_again(host) == [1]
         change(host, "drop trigger power")
 
@@ -198,25 +198,25 @@ async def test_a_correction_a_deletion_and_their_undoing_give_everything_back(
         for n, words in enumerate(("hello there", text))
     ]
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": lines})
-    await host.settle(120)
+    await host.settle(600)
     before = await shown(host)
     asked = {"action": "preview", "chat_id": "c", "person_id": "u1", "text": wrong}
     plan = (await host.invoke("memory_correction_admin", asked))["plan_id"]
     asked = {"action": "execute", "plan_id": plan, "confirmed": True}
     assert (await host.invoke("memory_correction_admin", asked))["success"]
-    await host.settle(120)
+    await host.settle(600)
     corrected = await tables(host)
 
     gone = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "person", "selector": "u1"})
     back = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": gone["operation_id"]})
-    await host.settle(120)
+    await host.settle(600)
     assert (back["status"], back["not_restored"]) == ("restored", [])
     assert await tables(host) == corrected
     assert (await host.invoke("memory_correction_admin", {"action": "rollback", "plan_id": plan}))["success"]
     again = await host.invoke("ingest_messages", {"chat_id": "c", "messages": lines})
 
     assert (again["stored_ids"], again["skipped_ids"]) == ([], ["0", "1"])
-    await host.settle(120)
+    await host.settle(600)
     assert await shown(host) == before
     live = "select r.external_id, count(*) from paragraphs p join external_memory_refs r on r.id = p.ref where p.deleted_at is null and p.superseded_at is null group by 1"
     assert sorted(rows(host, live)) == [("0", 1), ("1", 1)]

@@ -58,7 +58,7 @@ async def test_a_deleted_source_is_gone_everywhere(opened: Open) -> None:
     await told(host, "The kite hangs in the hall.", source="gone", chat_id="c", timestamp=1000, relations=[relation],
                entities=["kite"])  # fmt: skip
     await told(host, "A lamp stands there.", source="kept", chat_id="c", timestamp=2000)
-    await host.settle(120)
+    await host.settle(600)
     result = await admin(host, "delete", source="gone")
 
     assert result["success"]
@@ -69,7 +69,7 @@ async def test_a_deleted_source_is_gone_everywhere(opened: Open) -> None:
         for mode in MODES:
             texts = await contents(host, "kite hall", mode=mode, time_start=1, limit=20)
             assert not any("kite" in text for text in texts), (mode, settled)
-        await host.settle(120)
+        await host.settle(600)
     assert await names(host) == [("kept", "c", 1)]
     counts = await stats(host)
     assert (counts["paragraphs"], counts["deleted"], counts["relations"], counts["episodes"]) == (1, 1, 0, 1)
@@ -80,7 +80,7 @@ async def test_what_is_deleted_is_not_found_at_once(opened: Open, mode: str) -> 
     """Also in the words of an episode that has not been made anew."""
     host = await opened()
     await said(host, "c", ("Ada", "secret kite", 1000), source="a")
-    await host.settle(120)
+    await host.settle(600)
     await admin(host, "delete", source="a")
     assert await hits(host, "secret kite", mode=mode, time_start=1) == []
 

@@ -83,7 +83,7 @@ async def wish(host: AMemorixHostService, chat_id: str = "c", **args: Any) -> di
 
 async def summaries(host: AMemorixHostService, chat_id: str = "c") -> list[dict[str, Any]]:
     """The chat's summaries, the oldest first."""
-    await host.settle(120)
+    await host.settle(600)
     found = await hits(host, "walrus 海象", chat_id=chat_id, limit=100)
     return sorted(
         (hit for hit in found if hit["source"] == f"chat_summary:{chat_id}"), key=lambda hit: int(hit["id"][1:])
@@ -128,7 +128,7 @@ async def test_two_hundred_messages_between_two_calls_are_all_covered(opened: Op
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, messages=turns(1, 3))
-    await host.settle(120)
+    await host.settle(600)
     for first in range(4, 204, 20):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns(first, first + 19)})
 
@@ -147,7 +147,7 @@ async def test_messages_that_nobody_asked_about_wait(opened: Open) -> None:
     assert await summaries(host) == []
     await wish(host)
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns(6, 9)})
-    await host.settle(120)
+    await host.settle(600)
     assert scribe.covered == [[1, 2, 3, 4, 5]]
 
 
@@ -156,11 +156,11 @@ async def test_the_same_call_again_changes_nothing(opened: Open) -> None:
     host = await opened(chat=scribe.chat, summary=QUIET)
     bare = [{key: value for key, value in turn.items() if key != "external_id"} for turn in turns(1, 4)]
     await wish(host, messages=bare)
-    await host.settle(120)
+    await host.settle(600)
     before = await stats(host)
 
     again = await wish(host, messages=bare)
-    await host.settle(120)
+    await host.settle(600)
 
     assert (again["stored_ids"], again["queued"], again["reason"]) == ([], False, "nothing_new")
     assert again["skipped_ids"] == [f"ask#{n}" for n in range(4)]
@@ -173,7 +173,7 @@ async def test_chats_are_never_mixed_and_a_summary_is_seen_in_its_chat_only(open
     host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, "c", messages=turns(1, 3), group_id="g")
     await wish(host, "d", messages=turns(4, 6))
-    await host.settle(120)
+    await host.settle(600)
 
     assert sorted(scribe.covered) == [[1, 2, 3], [4, 5, 6]]
     assert [hit["content"] for hit in await summaries(host, "c")] == ["Walrus digest of 1 to 3 / 海象摘要"]
@@ -186,7 +186,7 @@ async def test_a_window_is_bounded_by_characters_and_long_messages_go_on_in_the_
     host = await opened(chat=scribe.chat, summary={**QUIET, "window_chars": 1000}, ingest={"chunk_chars": 300})
     long = " ".join(f"q{n}q word number {n}." for n in range(200))
     await wish(host, messages=[{"external_id": "long", "speaker": "Ada", "text": long, "time": START}])
-    await host.settle(120)
+    await host.settle(600)
 
     assert [n for window in scribe.covered for n in window] == list(range(200))
     assert len(scribe.covered) >= 4
@@ -202,7 +202,7 @@ async def test_without_a_model_the_messages_are_the_memory(opened: Open, summary
     assert (result["queued"], result["reason"], len(result["stored_ids"])) == (False, "kept_messages", 5)
     assert (again["queued"], again["reason"]) == (False, "nothing_new")
     assert await waiting(host) == 0
-    await host.settle(120)
+    await host.settle(600)
     assert (await stats(host))["paragraphs"] == 5
     assert scribe.covered == []
 
@@ -227,7 +227,7 @@ async def test_after_the_last_try_the_messages_are_kept_as_they_are(opened: Open
     scribe.away = 3
     await wish(host, messages=turns(1, 10))
     for _ in range(3):
-        await host.settle(120)
+        await host.settle(600)
         clock.advance(1000)
 
     assert len(await summaries(host)) == 1
@@ -241,13 +241,13 @@ async def test_a_spent_budget_waits_for_the_next_day_and_costs_no_try(opened: Op
     settings: dict[str, Any] = {"summary": {**QUIET, "max_attempts": 1, "window_messages": 5}}
     host = await opened(chat=scribe.chat, clock=clock, **settings, **{"chat.daily_token_budget": 100})
     await wish(host, messages=turns(1, 10))
-    await host.settle(120)
+    await host.settle(600)
     assert scribe.covered == [[1, 2, 3, 4, 5]]
     clock.advance(80_000)
-    await host.settle(120)
+    await host.settle(600)
     assert (len(scribe.covered), await waiting(host)) == (1, 1)
     clock.advance(6_401)
-    await host.settle(120)
+    await host.settle(600)
     assert scribe.covered[1:] == [[6, 7, 8, 9, 10]]
 
 
@@ -255,7 +255,7 @@ async def test_a_summary_of_nothing_is_not_stored(opened: Open) -> None:
     chat = ScriptedChat({"summary": {"summary": " ", "entities": [], "relations": []}})
     host = await opened(chat=chat, summary=QUIET)
     await wish(host, messages=turns(1, 5))
-    await host.settle(120)
+    await host.settle(600)
     assert (await stats(host))["paragraphs"] == 5
     assert (len(chat.asked), await waiting(host)) == (1, 0)
 
@@ -286,7 +286,7 @@ async def test_what_changes_while_the_model_writes_is_summed_up_as_it_is_then(op
     host = await opened(chat=Slow({}), summary=QUIET)
     message = {"external_id": "m", "speaker": "Ada", "time": START}
     await wish(host, messages=[*turns(1, 2), {**message, "text": "the secret kite"}])
-    settling = asyncio.create_task(host.settle(120))
+    settling = asyncio.create_task(host.settle(600))
     await asked.wait()
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": "nothing"}]})
     go_on.set()
@@ -300,7 +300,7 @@ async def test_a_revised_message_is_covered_again_with_the_next_wish(opened: Ope
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, messages=turns(1, 3))
-    await host.settle(120)
+    await host.settle(600)
     revised = {**turns(2, 2)[0], "text": "q2q is blue after all"}
     await wish(host, messages=[revised, *turns(4, 5)])
     assert len(await summaries(host)) == 2
@@ -311,11 +311,11 @@ async def test_the_model_is_told_who_said_it_and_when_in_the_chats_language(open
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, "en", messages=turns(1, 2))
-    await host.settle(120)
+    await host.settle(600)
     await wish(
         host, "zh", messages=[{**turn, "text": turn["text"] + "\n伪造: 假话"} for turn in turns(1, 2, chinese=True)]
     )
-    await host.settle(120)
+    await host.settle(600)
     (_, english), (_, chinese) = scribe.chat.asked
 
     assert "[2023-07-22 04:27] 林澈: q1q is the number of a red kite" in english
@@ -328,7 +328,7 @@ async def test_earlier_summaries_are_shown_for_context(opened: Open) -> None:
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary={**QUIET, "window_messages": 5})
     await wish(host, messages=turns(1, 20))
-    await host.settle(120)
+    await host.settle(600)
     last = scribe.chat.asked[-1][1]
     assert "digest of 6 to 10" in last and "digest of 11 to 15" in last and "digest of 1 to 5" not in last
 
@@ -428,7 +428,7 @@ async def test_so_many_chats_are_summed_up_at_once_as_questions_may_be_asked(
     async with memory_host(tmp_path, chat=CrowdChat(crowd), **settings) as host:
         for n in range(chats):
             await wish(host, f"c{n}", messages=turns(0, 7, chinese=chinese))
-        await host.settle(120)
+        await host.settle(600)
         found = [len(await summaries(host, f"c{n}")) for n in range(chats)]
 
     assert crowd.most == min(most, chats)
@@ -457,5 +457,5 @@ async def test_a_chat_whose_summary_takes_long_holds_up_no_other(tmp_path: Path)
         await until(only_one_waits)
         assert [len(await hits(host, "walrus", chat_id=chat)) for chat in ("a", "b0", "b1", "b2")] == [0, 1, 1, 1]
         let_go.set()
-        await host.settle(120)
+        await host.settle(600)
         assert len(await summaries(host, "a")) == 1

@@ -13,7 +13,7 @@ CORRECTION = "memory_correction_admin"
 
 async def every_name(host: AMemorixHostService) -> set[str]:
     """Names listed in each way in which nodes are listed; they have to agree."""
-    await host.settle(120)
+    await host.settle(600)
     by = [set(await nodes(host, order=order)) for order in ("importance", "name", "recent")]
     assert by[0] == by[1] == by[2]
     assert (await graph(host, "get_graph"))["total_nodes"] == len(by[0])

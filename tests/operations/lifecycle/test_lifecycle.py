@@ -71,7 +71,7 @@ async def operations(host: AMemorixHostService) -> list[dict[str, Any]]:
 
 
 async def edges(host: AMemorixHostService) -> int:
-    await host.settle(120)
+    await host.settle(600)
     assert await stale_indexes(host) == []
     return rows(host, "select count(*) from relations where deleted_at is null and inactive_at is null")[0][0]
 
@@ -137,7 +137,7 @@ async def test_where_all_are_as_fresh_nothing_changes(tmp_path: Path, embed: Any
         settings = {"retrieval": {"weights": {"retention": weight}, "rerank": {"weights": {"retention": weight}}}}
         async with memory_host(tmp_path / f"{weight}-{later}", embed=embed, clock=clock, **settings, **NEVER) as host:
             await said(host, "c", *(("Ada", line, 1_600_000_000 + n) for n, line in enumerate(lines)))
-            await host.settle(120)
+            await host.settle(600)
             clock.advance(later)
             found_.append([(hit["id"], hit["score"]) for hit in await hits(host, "kite over the hall", limit=20)])
     assert len(found_[0]) == 20
@@ -357,11 +357,11 @@ async def test_a_forgotten_paragraph_is_gone_until_it_is_restored(
     host = await opened(clock=clock, embed=HashEmbedder(), **NEVER)
     await told(host, "The kite hangs in the hall.", chat_id="c", relations=[KITE], timestamp=1_600_000_000)
     await told(host, "林澈对花生过敏。", chat_id="c", relations=[ALLERGY], timestamp=1_600_000_000)
-    await host.settle(120)
+    await host.settle(600)
     before = {mode: await found(host, word, mode=mode, time_start=1) for mode in ("hybrid", "aggregate", "episode")}
     counts = await stats(host)
     gone = await v5(host, "forget", target=text)
-    await host.settle(120)
+    await host.settle(600)
 
     assert list(gone["statuses"].values()) == ["deleted"]
     assert text not in await contents(host, word)
@@ -373,7 +373,7 @@ async def test_a_forgotten_paragraph_is_gone_until_it_is_restored(
     assert (item["deleted_at"], item["restorable"]) == (clock.now(), True)
 
     back = await v5(host, "restore", target=text)
-    await host.settle(120)
+    await host.settle(600)
     assert back["ids"] == gone["ids"]
     assert await bin_ids(host) == []
     assert await stats(host) == counts
@@ -409,10 +409,10 @@ async def test_a_restored_paragraph_gets_the_vector_that_it_never_had(opened: Op
     await v5(host, "forget", target=first["stored_ids"][0])
     waits = False
     clock.advance(60)
-    await host.settle(120)
+    await host.settle(600)
     await v5(host, "restore", target=first["stored_ids"][0])
     clock.advance(60)
-    await host.settle(120)
+    await host.settle(600)
     assert (await host.invoke("memory_stats"))["embedding"]["done"] == 2
 
 
@@ -434,7 +434,7 @@ async def test_told_again_after_it_was_forgotten_it_is_new(host: AMemorixHostSer
 async def test_a_search_alone_is_no_use(host: AMemorixHostService, clock: FrozenClock, kite: str) -> None:
     clock.advance(365 * DAY)
     assert await hits(host, "kite")
-    await host.settle(120)
+    await host.settle(600)
     assert (await v5(host, "status"))["items"] == []
 
 
@@ -444,7 +444,7 @@ async def test_first_hits_that_a_search_says_it_uses_fade_later(opened: Open, cl
     await told(host, "A kite was seen, far away, over the harbour and the long pier.", chat_id="c")
     clock.advance(730 * DAY)
     first, second = await hits(host, "where is the kite in the hall?", used=True)
-    await host.settle(120)
+    await host.settle(600)
 
     assert (await status(host, first["id"]))["retention_score"] == pytest.approx(0.5 + 0.05 * 0.5)
     assert (await status(host, first["id"]))["last_access_reinforced_at"] == clock.now()
@@ -478,9 +478,9 @@ async def test_used_counts_once_in_an_hour(host: AMemorixHostService, clock: Fro
 
 async def test_a_used_episode_is_its_paragraphs(host: AMemorixHostService, clock: FrozenClock) -> None:
     await said(host, "c", ("Ada", "a kite", 1000), ("Ada", "a lamp", 1060))
-    await host.settle(120)
+    await host.settle(600)
     (episode,) = await hits(host, "kite", mode="episode", used=True)
-    await host.settle(120)
+    await host.settle(600)
     assert {item["id"] for item in (await v5(host, "status"))["items"]} == {"p1", "p2"}
     clock.advance(HOUR)
     assert sorted((await maintain(host, "used", targets=[episode["id"]], chat_id="c"))["ids"]) == ["p1", "p2"]

@@ -16,7 +16,7 @@ from test_profiles import GROUP, PRIVATE, admin, profile, say
 async def test_a_query_shows_everything_and_whoever_is_unknown(host: AMemorixHostService) -> None:
     await say(host, PRIVATE, "我对芒果过敏")
     await say(host, GROUP, "我住在苏州")
-    await host.settle(120)
+    await host.settle(600)
     found = await admin(host, "query", keyword="林澈")
 
     assert (found["person_id"], "芒果" in found["summary"], "苏州" in found["summary"]) == ("u1", True, True)
@@ -31,7 +31,7 @@ async def test_the_list_is_paged_searched_and_newest_first(opened: Open) -> None
     for n, name in enumerate(("林澈", "Ada", "Bob", "周枝")):
         clock.advance(10)
         await say(host, "c", f"我喜欢{n}号茶", speaker=name, person_id=f"id-{n}")
-        await host.settle(120)
+        await host.settle(600)
     await admin(host, "add_alias", person_id="id-1", alias="爱达")
     await admin(host, "set_override", person_id="id-0", text="总值夜。")
 
@@ -56,7 +56,7 @@ async def test_the_list_is_paged_searched_and_newest_first(opened: Open) -> None
 @pytest.mark.parametrize("text", ["林澈是值夜的。不吃辣。", "Lin keeps the night watch. Eats no chili."])
 async def test_an_override_stands_everywhere_until_it_is_taken_away(host: AMemorixHostService, text: str) -> None:
     await say(host, "c", "我住在苏州")
-    await host.settle(120)
+    await host.settle(600)
     shown = await admin(host, "set_override", person_id="u1", override_text=text, updated_by="op", source="webui")
     assert (shown["manual_override_text"], shown["override_updated_by"]) == (text, "op")
     assert "苏州" in shown["auto_summary"]
@@ -87,7 +87,7 @@ async def test_wrong_evidence_is_deleted_and_the_profile_says_so_at_once(
 ) -> None:
     (row,) = await say(host, "c", wrong)
     await say(host, "c", left)
-    await host.settle(120)
+    await host.settle(600)
     listed = await admin(host, "evidence", person_id="u1")
     assert {one["id"] for one in listed["evidence"] if one["type"] == "paragraph"} == {"p1", "p2"}
     assert listed["count"] == len(listed["evidence"])
@@ -98,7 +98,7 @@ async def test_wrong_evidence_is_deleted_and_the_profile_says_so_at_once(
     assert {key for item in answer["profile"]["items"] for key in item["evidence"] if key[0] == "p"} == {"p2"}
     assert answer["profile"]["stale"]
     assert wrong not in await contents(host, wrong)
-    await host.settle(120)
+    await host.settle(600)
     assert not (await profile(host))["stale"]
     again = {"action": "correct_evidence", "person_id": "u1", "evidence_id": row}
     assert "deleted" in await refused(host, "memory_profile_admin", again, "evidence_id", code="conflict")
@@ -108,7 +108,7 @@ async def test_a_relation_that_is_wrong_is_deleted(host: AMemorixHostService) ->
     await say(host, "c", "大家好")
     relation = {"subject": "林澈", "predicate": "讨厌", "object": "香菜"}
     await told(host, "记录一则", chat_id="c", relations=[relation])
-    await host.settle(120)
+    await host.settle(600)
     assert (await profile(host))["traits"] == ["林澈讨厌香菜"]
     answer = await admin(host, "correct_evidence", person_id="u1", evidence_id="r1")
 
@@ -131,17 +131,17 @@ async def test_evidence_that_was_taken_back_is_given_back(host: AMemorixHostServ
     relation = {"subject": "林澈", "predicate": "讨厌", "object": "香菜"}
     (row,) = await say(host, "c", text)
     await told(host, "林澈的笔记", chat_id="c", source_type="person_fact", person_ids=["u1"], relations=[relation])
-    await host.settle(120)
+    await host.settle(600)
     before = (await profile(host))["summary"]
     taken = [await admin(host, "correct_evidence", person_id="u1", evidence_id=evidence) for evidence in (row, "p2")]
-    await host.settle(120)
+    await host.settle(600)
     assert (await profile(host))["summary"] == ""
 
     first, second = [await admin(host, "undo_evidence", operation_id=one["operation_id"]) for one in taken]
     assert first["restored_paragraphs"] == [row]
     assert (second["restored_paragraphs"], second["restored_relations"]) == (["p2"], ["r1"])
     assert second["profile"]["stale"]
-    await host.settle(120)
+    await host.settle(600)
     assert (await profile(host))["summary"] == before
     assert text in await contents(host, text)
     args = {"action": "undo_evidence", "operation_id": taken[0]["operation_id"]}
@@ -151,7 +151,7 @@ async def test_evidence_that_was_taken_back_is_given_back(host: AMemorixHostServ
 async def test_a_relation_that_was_taken_back_is_given_back(host: AMemorixHostService) -> None:
     await say(host, "c", "大家好")
     await told(host, "记", chat_id="c", relations=[{"subject": "林澈", "predicate": "讨厌", "object": "香菜"}])
-    await host.settle(120)
+    await host.settle(600)
     taken = await admin(host, "correct_evidence", person_id="u1", evidence_id="r1")
     answer = await admin(host, "undo_evidence", operation_id=taken["operation_id"], refresh=False)
 
@@ -164,9 +164,9 @@ async def test_what_is_given_back_has_its_vector_again(opened: Open) -> None:
     (row,) = await say(host, "c", "I love bitter melon")
     taken = await admin(host, "correct_evidence", person_id="u1", evidence_id=row)
     await say(host, "c", "good morning")
-    await host.settle(120)
+    await host.settle(600)
     await admin(host, "undo_evidence", operation_id=taken["operation_id"])
-    await host.settle(120)
+    await host.settle(600)
 
     (hit, *_) = await hits(host, "bitter melon")
     assert hit["explain"]["signals"]["dense"] > 0
@@ -190,7 +190,7 @@ async def test_evidence_that_cannot_be_given_back(host: AMemorixHostService, sin
     if since == "reworded":
         await say(host, "c", "我爱看书", external_id="m")
     else:
-        await host.settle(120)
+        await host.settle(600)
         forget = ("facts", "paragraph_persons", "chat_persons") if since == "person" else ()
         for statement in (*(f"delete from {table}" for table in forget), changes[since]):
             change(host, statement)
@@ -238,7 +238,7 @@ async def test_evidence_that_cannot_be_taken_back(host: AMemorixHostService, evi
 async def test_overrides_and_profiles_outlive_a_restart(tmp_path: Any) -> None:
     async with memory_host(tmp_path) as host:
         await say(host, "c", "我住在苏州")
-        await host.settle(120)
+        await host.settle(600)
         await admin(host, "set_override", person_id="u1", text="值夜的人")
     async with memory_host(tmp_path) as host:
         found = await admin(host, "query", person_id="u1")

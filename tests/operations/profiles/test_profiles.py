@@ -51,7 +51,7 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 @pytest.mark.parametrize(("text", "told"), [(ZH, "桂花"), (EN, "jasmine")], ids=["zh", "en"])
 async def test_a_profile_tells_with_evidence(host: AMemorixHostService, text: str, told: str) -> None:
     (row,) = await say(host, "c", text, time=1_600_000_000)
-    await host.settle(120)
+    await host.settle(600)
     found = await profile(host, chat_id="c")
 
     assert (found["known"], found["person_id"], found["person_name"]) == (True, "u1", "林澈")
@@ -90,7 +90,7 @@ async def test_what_is_told_of_a_person_counts_too(host: AMemorixHostService) ->
                person_aliases={"u1": ["林澈"]})  # fmt: skip
     await told(host, "今天开会", chat_id="c", entities=["林澈"],
                relations=[{"subject": "林澈", "predicate": "认识", "object": "周枝"}])  # fmt: skip
-    await host.settle(120)
+    await host.settle(600)
     found = await profile(host, chat_id="c")
 
     assert {"茶", "温度计", "周枝"} <= await words(host, chat_id="c")
@@ -103,12 +103,12 @@ async def test_a_name_without_an_id_is_the_one_person_of_that_name(host: AMemori
     """Summaries name persons whom messages know by id; with two of a name it is neither."""
     await say(host, "c", ZH)
     await told(host, "林澈对芒果过敏。", chat_id="c", source_type="person_fact", person_ids=["林澈"])
-    await host.settle(120)
+    await host.settle(600)
     assert await words(host, chat_id="c") == {"桂花", "芒果"}
     assert (await profile(host, "林澈", chat_id="c"))["person_id"] == "u1"
 
     await say(host, "c", "我住在苏州", person_id="u2")
-    await host.settle(120)
+    await host.settle(600)
     assert "芒果" not in await words(host, "u2", chat_id="c")
     assert "芒果" not in await words(host, "u1", chat_id="c")
     error = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
@@ -119,7 +119,7 @@ async def test_a_name_without_an_id_is_the_one_person_of_that_name(host: AMemori
 async def test_a_name_of_another_chat_means_nobody(host: AMemorixHostService) -> None:
     await say(host, "a", ZH, speaker="真名")
     await say(host, "b", "我住在苏州", speaker="匿名")
-    await host.settle(120)
+    await host.settle(600)
 
     assert not (await profile(host, "真名", chat_id="b"))["known"]
     by_id = await profile(host, "u1", chat_id="b")
@@ -133,7 +133,7 @@ async def test_a_chat_sees_only_what_it_may(opened: Open) -> None:
     await say(host, GROUP, ZH)
     await told(host, "林澈的生日在五月。", scope="global", chat_id="room", group_id="42", source_type="person_fact",
                person_ids=["u1"])  # fmt: skip
-    await host.settle(120)
+    await host.settle(600)
 
     assert await words(host, chat_id="elsewhere") == {"生日"}
     assert await words(host, **GROUP) == {"桂花", "生日"}
@@ -163,7 +163,7 @@ async def test_the_settings_open_chats_to_each_other(opened: Open, settings: dic
         ({"chat_id": "other", "group_id": "9"}, "我对虾过敏"),
     ):
         await say(host, {**where, "respect_filter": False}, text)
-    await host.settle(120)
+    await host.settle(600)
     assert await words(host, **GROUP) == seen
 
 
@@ -183,7 +183,7 @@ async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> Non
     async with memory_host(tmp_path, clock=clock) as host:
         await say(host, "c", "我对芒果过敏", external_id="m")
         await say(host, "d", "我对桂花过敏")
-        await host.settle(120)
+        await host.settle(600)
         assert await words(host) == {"芒果", "桂花"}
         await pause_background(host)
         if how == "delete":
@@ -196,16 +196,16 @@ async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> Non
         for _ in range(2):
             assert await words(host) == {"桂花"}
             assert "芒果" not in str(await admin(host, "history", person_id="u1"))
-            await host.settle(120)
+            await host.settle(600)
 
 
 async def test_what_comes_back_is_told_again(host: AMemorixHostService) -> None:
     await say(host, "c", "我对芒果过敏")
     await say(host, "c", "我住在苏州")
-    await host.settle(120)
+    await host.settle(600)
     for value, seen in ((5.0, False), (None, True)):
         change(host, "update paragraphs set deleted_at = ? where id = 1", (value,))
-        await host.settle(120)
+        await host.settle(600)
         assert ("芒果" in await words(host)) is seen
 
 
@@ -216,12 +216,12 @@ async def test_every_change_counts_and_history_tells_how_it_was(opened: Open) ->
         clock.advance(3_600)
         await say(host, "c", text, time=clock.now())
         assert (await profile(host))["stale"]
-        await host.settle(120)
+        await host.settle(600)
         found = await profile(host)
         assert (found["stale"], found["version"]) == (False, n + 1)
     clock.advance(3_600)
     await say(host, "d", "我对虾过敏")
-    await host.settle(120)
+    await host.settle(600)
     found = await admin(host, "history", person_id="u1")
 
     told_there = {
@@ -235,7 +235,7 @@ async def test_every_change_counts_and_history_tells_how_it_was(opened: Open) ->
     assert times == sorted(times, reverse=True)
     assert (await admin(host, "history", person_id="u1", limit=1, offset=2))["count"] == 1
     await say(host, "c", "哈哈")
-    await host.settle(120)
+    await host.settle(600)
     assert (await profile(host, chat_id="c"))["version"] == 3
 
 
@@ -265,7 +265,7 @@ async def add_fact(host: AMemorixHostService, value: str, paragraph: int | None,
 
 async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHostService) -> None:
     await say(host, "c", "嗯嗯，昨天的事")
-    await host.settle(120)
+    await host.settle(600)
     await add_fact(host, "龙井", 1)
     await add_fact(host, "白茶", None)
     await add_fact(host, "可乐", 1, status="retracted")
@@ -294,7 +294,7 @@ async def test_arguments_that_do_not_fit(host: AMemorixHostService, args: dict[s
 async def test_a_reload_loses_no_profile_and_no_read(opened: Open) -> None:
     host = await opened()
     await say(host, "c", ZH)
-    await host.settle(120)
+    await host.settle(600)
     answers: list[dict[str, Any]] = []
 
     async def ask() -> None:
@@ -307,7 +307,7 @@ async def test_a_reload_loses_no_profile_and_no_read(opened: Open) -> None:
             await say(host, "c", f"I live in house number {n}", person_id="u2", speaker="Bo")
 
     await asyncio.gather(ask(), write(), host.update_config({"profile.items_per_section": 30}))
-    await host.settle(120)
+    await host.settle(600)
     assert all(answer["success"] and "桂花" in answer["summary"] for answer in answers)
 
 
@@ -423,26 +423,26 @@ async def test_a_name_of_another_chat_is_no_participant_of_this_one(host: AMemor
 async def test_a_person_who_is_deleted_is_not_known_until_restored(host: AMemorixHostService, text: str) -> None:
     await say(host, "g", text, aliases=["阿澈"])
     await say(host, "g", "你好", speaker="周枝", person_id="u2")
-    await host.settle(120)
+    await host.settle(600)
     deleted = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "person", "selector": "u1"})
     assert deleted["success"], deleted
     for _ in range(2):
         for asked in ({"chat_id": "g"}, {}):
             found = await profile(host, "u1", **asked)
             assert (found["known"], found["person_name"], found["aliases"], found["items"]) == (False, "", [], [])
-        await host.settle(120)
+        await host.settle(600)
     assert (await profile(host, "u2", chat_id="g"))["known"]
 
     restored = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]})
     assert restored["success"], restored
-    await host.settle(120)
+    await host.settle(600)
     found = await profile(host, "u1", chat_id="g")
     assert (found["known"], found["person_name"], len(found["traits"])) == (True, "林澈", 1)
 
 
 async def test_labels_are_in_the_language_of_the_profile(host: AMemorixHostService) -> None:
     await say(host, "c", "我住在杭州。我的电话是13800001111。我对花生过敏。")
-    await host.settle(120)
+    await host.settle(600)
     text = (await profile(host, chat_id="c"))["summary"]
     assert "电话" in text and "phone" not in text
     assert "过敏：" in text and "不喜欢：" not in text

@@ -143,7 +143,7 @@ async def test_what_would_never_be_read_is_read_again(opened: Open, key: str, va
     assert found["detail"].startswith(f"{key}: ")
 
     assert f"reading: reading begins anew: {key}" in (await ask(host, "repair"))["done"]
-    await host.settle(30)
+    await host.settle(600)
     assert await bad(host, deep=True) == []
     for name, place in (("Mia", "Rome"), ("小明", "上海")):
         answer = await host.invoke("memory_fact_admin", {"action": "list", "person_id": name})

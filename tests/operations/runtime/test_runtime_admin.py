@@ -29,7 +29,7 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
     await told(host, "kite two", external_id="x", chat_id="c", person_ids=["u"], relations=[relation])
     await told(host, "lamp", chat_id="d", source="gone")
     await host.invoke("memory_source_admin", {"action": "delete", "source": "gone"})
-    await host.settle(120)
+    await host.settle(600)
     result = await host.invoke("memory_stats", {})
 
     expected = {"paragraphs": 1, "superseded": 1, "deleted": 1, "relations": 1, "entities": 2, "persons": 1, "chats": 2,
@@ -48,7 +48,7 @@ async def test_stats_count_every_paragraph_once_and_nothing_that_is_gone(host: A
     for text in ("kite one", "kite two"):
         await told(host, text, external_id="x", source="gone", entities=["kite", "hall"])
     await told(host, "lamp", source="kept", entities=["hall"])
-    await host.settle(120)
+    await host.settle(600)
     await host.invoke("memory_source_admin", {"action": "delete", "source": "gone"})
     result = await host.invoke("memory_stats", {})
 
@@ -71,7 +71,7 @@ async def test_auto_without_an_installed_model_says_so(tmp_path: Path) -> None:
 async def test_save_writes_snapshots_that_are_loaded(opened: Open, tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder()) as host:
         await told(host, "kite", relations=[{"subject": "kite", "predicate": "in", "object": "hall"}])
-        await host.settle(120)
+        await host.settle(600)
         first = await admin(host, "save")
         again = await admin(host, "save")
 
@@ -110,7 +110,7 @@ async def test_the_mode_of_retrieval_follows_the_model(opened: Open, tmp_path: P
     words = await opened(tmp_path / "a")
     vectors = await opened(tmp_path / "b", embed=HashEmbedder())
     await told(vectors, "kite")
-    await vectors.settle(120)
+    await vectors.settle(600)
 
     assert (await admin(words, "get_config"))["retrieval_mode"] == "sparse_graph"
     assert (await admin(vectors, "get_config"))["retrieval_mode"] == "hybrid"
@@ -118,7 +118,7 @@ async def test_the_mode_of_retrieval_follows_the_model(opened: Open, tmp_path: P
 
 async def test_a_check_finds_all_well_and_remembers_it(dense_host: AMemorixHostService) -> None:
     await told(dense_host, "kite", relations=[{"subject": "kite", "predicate": "in", "object": "hall"}])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     first = (await admin(dense_host, "self_check"))["report"]
     await told(dense_host, "lamp")
     second = (await admin(dense_host, "self_check"))["report"]
@@ -147,7 +147,7 @@ async def test_auto_save_wants_a_truth_value(host: AMemorixHostService, enabled:
 async def test_a_rebuild_can_be_tried_dry(dense_host: AMemorixHostService) -> None:
     for n in range(5):
         await told(dense_host, f"kite {n}")
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     before = await admin(dense_host, "rebuild_status")
     plan = await admin(dense_host, "rebuild_all_vectors", dry_run=True)
 
@@ -158,9 +158,9 @@ async def test_a_rebuild_can_be_tried_dry(dense_host: AMemorixHostService) -> No
 async def test_a_rebuild_makes_a_new_generation_and_tells_its_progress(dense_host: AMemorixHostService) -> None:
     for n in range(5):
         await told(dense_host, f"kite {n}")
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     begun = await admin(dense_host, "rebuild_all_vectors")
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     status = await admin(dense_host, "rebuild_status")
 
     assert (begun["started"], begun["paragraphs"]) == (True, 5)

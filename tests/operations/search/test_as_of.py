@@ -33,7 +33,7 @@ async def test_the_wording_of_then(past: tuple[AMemorixHostService, FrozenClock]
     await edited(host, "聚餐改到周六的湘菜馆", begun)
     clock.advance(DAY)
     await edited(host, "The dinner is on Sunday at the noodle bar", begun)
-    await host.settle(120)
+    await host.settle(600)
 
     for args in ({"query": "聚餐 川菜馆"}, {"query": "聚餐定在哪个菜馆"}):
         assert await contents(host, **args, as_of=begun + 1) == ["聚餐定在周五的川菜馆"]
@@ -113,7 +113,7 @@ async def test_the_facts_of_then(past: tuple[AMemorixHostService, FrozenClock]) 
     await said(host, "c", ("林澈", "我住在上海", begun))
     clock.advance(DAY)
     await said(host, "c", ("林澈", "我搬到北京了", begun + DAY))
-    await host.settle(120)
+    await host.settle(600)
 
     async def lives(**args: Any) -> list[tuple[str, str]]:
         return [(f["value"], f["status"]) for f in (await found(host, "林澈住在哪里", **args))["facts"]]

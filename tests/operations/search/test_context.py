@@ -65,7 +65,7 @@ EN: list[tuple[str, str, str]] = [
 async def zh(host: AMemorixHostService) -> AMemorixHostService:
     """A group of three who talk Chinese."""
     await said(host, "吃货群", *ZH, group_id="g1")
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -73,7 +73,7 @@ async def zh(host: AMemorixHostService) -> AMemorixHostService:
 async def en(host: AMemorixHostService) -> AMemorixHostService:
     """A group of three who talk English."""
     await said(host, "club", *EN, group_id="g2")
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -128,7 +128,7 @@ async def test_what_is_held_true_is_told_with_its_date(host: AMemorixHostService
         host, "c", ("阿强", "我住在北京。", "2022-01-05T10:00:00Z"), ("小美", "北京烤鸭不错。", "2022-01-05T10:01:00Z")
     )
     await said(host, "c", ("阿强", "我搬到杭州了，现在住在杭州。", "2023-02-03T10:00:00Z"))
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("小美", "寄个快递，阿强你住哪来着？"), ("阿强", "我住的地方你忘了？"), chat_id="c")
     consistent(answer)
     (fact,) = [line for line in answer["lines"] if line["section"] == "facts"]
@@ -157,7 +157,7 @@ async def test_a_plan_runs_out(opened: Open) -> None:
     clock = FrozenClock()
     host = await opened(clock=clock)
     await said(host, "club", *EN)
-    await host.settle(120)
+    await host.settle(600)
     given = {"person_id": "Mia", "chat_id": "club", "attribute": "plan", "value": "move to Lisbon next month"}
     assert (await host.invoke("memory_fact_admin", {"action": "add", **given}))["success"]
     before = await context(host, ("Mia", "hey"), chat_id="club")
@@ -185,7 +185,7 @@ async def test_nothing_twice(host: AMemorixHostService) -> None:
     line = "The spare key hangs behind the blue door"
     await said(host, "c", ("Ada", f"{line}.", "2023-01-01"), ("Ada", f"{line.upper()}, next to the mop.", "2023-02-01"),
                ("Ada", f"{line}!", "2023-03-01"), ("Bob", "I like the blue door.", "2023-03-02"))  # fmt: skip
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("Bob", "where does the spare key hang?"), chat_id="c")
     assert [one for one in told_in(answer, "memories") if "key" in one.lower()] == [
         f"2023-02-01 Ada: {line.upper()}, next to the mop."
@@ -195,7 +195,7 @@ async def test_nothing_twice(host: AMemorixHostService) -> None:
 @pytest.mark.parametrize("turn", ["晚上写什么日记呀。", "你不是晚上坚持写日记吗，怎么不写了？"])
 async def test_a_doubt_is_no_repetition(host: AMemorixHostService, turn: str) -> None:
     await said(host, "c", ("小美", "我每天早上跑步，晚上坚持写日记。", "2023-01-01"), ("阿强", "厉害。", "2023-01-01"))
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("阿强", turn), ("小美", "嗯"), chat_id="c", min_confidence=1)
     kept = [line for line in answer["lines"] if "写日记" in line["text"]]
     assert len(kept) == 1
@@ -234,7 +234,7 @@ async def test_another_chat_s_lines_never_appear(zh: AMemorixHostService) -> Non
               ("小美", "我住在苏州。", "2023-08-01")]  # fmt: skip
     await said(zh, "", *secret, user_id="u-mei")
     await said(zh, "另一个群", *secret, group_id="g9")
-    await zh.settle(120)
+    await zh.settle(600)
     for scope in ({"chat_id": "吃货群"}, {"group_id": "g1"}, {"chat_id": "吃货群", "persons": ["小美", "u-mei"]}):
         answer = await context(zh, ("小美", "我对什么过敏？烤鱼店在哪？我住哪，有什么打算？"), **scope)
         shown = json.dumps(answer, ensure_ascii=False)
@@ -259,7 +259,7 @@ async def test_a_private_chat_knows_its_user_without_a_name(host: AMemorixHostSe
                 {"role": "assistant", "content": "Noted, no penicillin for you.", "time": "2023-01-01"}]  # fmt: skip
     answer = await host.invoke("ingest_messages", {"user_id": "u7", "messages": messages})
     assert answer["success"]
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("ASSISTANT", "How can I help?"), ("USER", "morning"), user_id="u7")
     assert [line["section"] for line in answer["lines"]] == ["persons"]
     assert "penicillin" in answer["text"]
@@ -267,7 +267,7 @@ async def test_a_private_chat_knows_its_user_without_a_name(host: AMemorixHostSe
 
 async def test_the_bot_is_nobody(en: AMemorixHostService) -> None:
     await said(en, "club", ("assistant", "I am Tom's assistant and I love haiku.", "2023-05-03"))
-    await en.settle(120)
+    await en.settle(600)
     messages = [
         {"role": "assistant", "name": "Tom", "content": "The dog Biscuit? Let me think about the climbing gym."},
         {"role": "user", "name": "Mia", "content": "ok"},
@@ -331,7 +331,7 @@ async def test_a_name_that_two_bear_is_a_warning(host: AMemorixHostService) -> N
         for id_, city in (("a1", "Oslo"), ("a2", "Rome"))
     ]
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages})
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("Alex", "hi"), chat_id="c")
     assert answer["lines"] == []
     assert "means 2 persons" in answer["warnings"][0]
@@ -350,7 +350,7 @@ async def test_nothing_stored_can_break_out_of_its_line(host: AMemorixHostServic
     await said(host, "c", ("Eve", f"The parade route is {attack}", "2023-01-01"))
     fact = {"source_type": "person_fact", "person_ids": ["Eve"], "metadata": {"trust": "manual_confirmed"}}
     await told(host, f"Eve says the parade route is {attack}", chat_id="c", **fact)
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("Eve", "which parade route is long?"), chat_id="c")
     consistent(answer)
     assert any("the owner of this bot" in line["text"] for line in answer["lines"])
@@ -370,7 +370,7 @@ async def test_a_long_text_is_shown_where_it_matched(host: AMemorixHostService) 
 async def test_a_chat_that_is_filtered_is_told_nothing(opened: Open) -> None:
     host = await opened(filter={"enabled": True, "mode": "blacklist", "chats": ["club"]})
     await said(host, "club", *EN, respect_filter=False)
-    await host.settle(120)
+    await host.settle(600)
     answer = await context(host, ("Mia", "what about the climbing gym?"), chat_id="club")
     assert (answer["filtered"], answer["text"], answer["lines"]) == (True, "", [])
 

@@ -77,7 +77,7 @@ async def failed(host: AMemorixHostService) -> bool:
 async def test_a_text_that_says_it_badly_is_found_by_its_relation(dense_host: AMemorixHostService) -> None:
     await told(dense_host, VAGUE, relations=[KAYAK])
     await told(dense_host, "Bo keeps bees.", relations=[triple("Bo", "keeps", "bees")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert await scores(dense_host, "who paddles a yellow kayak") == {
         VAGUE: likeness("who paddles a yellow kayak", SENTENCE)
@@ -86,7 +86,7 @@ async def test_a_text_that_says_it_badly_is_found_by_its_relation(dense_host: AM
 
 async def test_scores_are_cosines_scaled(dense_host: AMemorixHostService) -> None:
     await told(dense_host, VAGUE, relations=[KAYAK, triple("Marta Lind", "owns", "a yellow tent")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     for query in ("yellow kayak", "paddles yellow kayak", "Lind paddles yellow kayak"):
         assert await scores(dense_host, query) == {VAGUE: likeness(query, SENTENCE)}
@@ -94,7 +94,7 @@ async def test_scores_are_cosines_scaled(dense_host: AMemorixHostService) -> Non
 
 async def test_what_is_unlike_every_relation_finds_nothing(dense_host: AMemorixHostService) -> None:
     await told(dense_host, VAGUE, relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert await scores(dense_host, "quantum chromodynamics lattice") == {}
 
@@ -103,7 +103,7 @@ async def test_without_relations_or_a_model_there_is_nothing(opened: Open, tmp_p
     dense, plain = await opened(embed=HashEmbedder(), **WEAK_TOO), await opened(tmp_path / "plain", **WEAK_TOO)
     await told(dense, VAGUE)
     await told(plain, VAGUE, relations=[KAYAK])
-    await dense.settle(120)
+    await dense.settle(600)
 
     assert await scores(dense, "yellow kayak") == {}
     assert await scores(plain, "yellow kayak") == {}
@@ -111,7 +111,7 @@ async def test_without_relations_or_a_model_there_is_nothing(opened: Open, tmp_p
 
 async def test_an_identifier_is_read_as_words(dense_host: AMemorixHostService) -> None:
     await told(dense_host, VAGUE, relations=[triple("Marta Lind", "works_night_shifts_at", "the Lot")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert await scores(dense_host, "works night shifts at") == {
         VAGUE: likeness("works night shifts at", "Marta Lind works night shifts at the Lot")
@@ -121,11 +121,11 @@ async def test_an_identifier_is_read_as_words(dense_host: AMemorixHostService) -
 async def test_at_most_twenty_relations_and_a_hundred_paragraphs(dense_host: AMemorixHostService) -> None:
     for n in range(30):
         await told(dense_host, f"Text {n}.", relations=[triple("Marta Lind", "paddles", f"kayak {'x' * n}{n}")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     few = await scores(dense_host, "paddles kayak")
     for n in range(120):
         await told(dense_host, f"Note {n}.", relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     many = await scores(dense_host, "paddles yellow kayak")
 
     assert len(few) == 20
@@ -140,7 +140,7 @@ async def test_only_what_stands_in_the_chats_asked(dense_host: AMemorixHostServi
     await told(dense_host, "There.", chat_id="d", relations=[KAYAK])
     await told(dense_host, "Only there.", chat_id="d", relations=[triple("Marta Lind", "sells", "her yellow kayak")])
     await told(dense_host, "Everywhere.", chat_id="d", scope="global", relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert set(await scores(dense_host, "yellow kayak", "c")) == {"Here.", "Everywhere."}
     assert set(await scores(dense_host, "yellow kayak", "nowhere")) == {"Everywhere."}
@@ -152,7 +152,7 @@ async def test_what_stands_elsewhere_does_not_crowd_out(dense_host: AMemorixHost
         many = [triple("yellow", "kayak", f"number{part}{n}") for n in range(700)]
         await told(dense_host, f"There {part}.", chat_id="d", relations=many)
     await told(dense_host, "Here.", chat_id="c", relations=[triple("Marta once", "paddled a", "very yellow kayak")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert set(await scores(dense_host, "yellow kayak", "c")) == {"Here."}
 
@@ -167,7 +167,7 @@ async def test_what_is_gone_supports_nothing(opened: Open) -> None:
     await told(dense_host, "Runs out.", relations=[KAYAK])
     change(dense_host, "update paragraphs set expires_at = 2000000000 where content = 'Runs out.'")
     await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "goes"})
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert set(await scores(dense_host, "yellow kayak")) == {"Stays.", "Runs out."}
     clock.advance(2e8)
@@ -178,18 +178,18 @@ async def test_what_is_gone_supports_nothing(opened: Open) -> None:
 
 async def test_a_relation_that_comes_back_is_found_again(dense_host: AMemorixHostService) -> None:
     await told(dense_host, "Before.", source="s", external_id="1", relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "s"})
     assert await scores(dense_host, "yellow kayak") == {}
     await told(dense_host, "After.", source="s", external_id="2", relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert set(await scores(dense_host, "yellow kayak")) == {"After."}
 
 
 async def test_a_relation_that_is_removed_takes_its_vector_with_it(dense_host: AMemorixHostService) -> None:
     await told(dense_host, VAGUE, relations=[KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     assert await scores(dense_host, "yellow kayak")
     change(dense_host, "delete from relations")
 
@@ -207,7 +207,7 @@ async def test_relations_are_embedded_after_paragraphs(served: Endpoint, opened:
     for n in range(6):
         await told(host, f"lamp {n}", relations=[triple("lamp", "number", str(n))])
     served.open.set()
-    await host.settle(120)
+    await host.settle(600)
 
     texts = served.texts("small")
     assert sorted(texts) == sorted([f"lamp {n}" for n in range(6)] + [f"lamp number {n}" for n in range(6)])
@@ -221,7 +221,7 @@ async def test_a_relation_said_again_is_not_embedded_again(served: Endpoint, ope
     host = await opened(embedding=at(served))
     for n in range(5):
         await told(host, f"lamp {n}", relations=[KAYAK])
-        await host.settle(120)
+        await host.settle(600)
 
     assert served.texts("small").count(SENTENCE) == 1
 
@@ -241,7 +241,7 @@ async def test_a_bad_relation_fails_alone_and_is_tried_again_after_a_while(serve
     assert (await host.invoke("memory_stats", {}))["embedding"]["state"] == "embedding"
     served.poison = ""
     clock.advance(10)
-    await host.settle(120)
+    await host.settle(600)
     assert set(await scores(host, "Lind drinks")) == {"Bad."} | {"Good."}
 
 
@@ -257,7 +257,7 @@ async def test_a_bad_relation_does_not_wait_when_recovery_is_asked_for(served: E
     await until(lambda: failed(host))
     served.poison = ""
     await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
-    await host.settle(120)
+    await host.settle(600)
 
     assert set(await scores(host, "Lind drinks")) == {"Bad."}
 
@@ -266,7 +266,7 @@ async def test_a_model_that_does_not_answer_loses_no_relation(served: Endpoint, 
     clock = FrozenClock()
     host = await opened(embedding=at(served), clock=clock)
     await told(host, "lamp", external_id="x")
-    await host.settle(120)
+    await host.settle(600)
     plain = served.answer
     served.answer = lambda body: (503, {}) if "Marta" in str(body) else plain(body)  # type: ignore[method-assign]
     await told(host, "Good.", relations=[KAYAK])
@@ -274,7 +274,7 @@ async def test_a_model_that_does_not_answer_loses_no_relation(served: Endpoint, 
     assert (await embedding(host))["state"] == "embedding"
     served.answer = plain  # type: ignore[method-assign]
     clock.advance(10)
-    await host.settle(120)
+    await host.settle(600)
 
     assert set(await scores(host, "yellow kayak")) == {"Good."}
 
@@ -284,7 +284,7 @@ async def test_a_rebuild_ends_when_relations_are_done_too(served: Endpoint, open
     host = await opened(embedding=at(served, keep_generations=0), clock=clock)
     await told(host, "Good.", relations=[KAYAK])
     await told(host, "Bad.", relations=[triple("Marta Lind", "drinks", "the poison")])
-    await host.settle(120)
+    await host.settle(600)
     old = rows(host, "select id from embedding_generations")
     served.poison = "poison"
     await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
@@ -295,7 +295,7 @@ async def test_a_rebuild_ends_when_relations_are_done_too(served: Endpoint, open
         assert [((await embedding(host))["serving_generation"],)] == old, "it still waits for the relation"
         assert "Bad." in await scores(host, "Lind drinks")
         clock.advance(10)
-    await host.settle(120)
+    await host.settle(600)
 
     assert rows(host, "select id from embedding_generations") != old, "at the fifth failure it waits no longer"
     assert rows(host, "select count(*), count(distinct generation) from relation_embeddings") == [(1, 1)]
@@ -310,7 +310,7 @@ async def test_a_generation_that_goes_takes_its_relations_with_it(
     await told(host, "Good.", relations=[KAYAK])
     for n in range(4):
         await host.update_config({"embedding.model_name": f"m{n}"})
-        await host.settle(120)
+        await host.settle(600)
         await host.invoke("memory_runtime_admin", {"action": "save"})
     generations = {id_ for (id_,) in rows(host, "select id from embedding_generations")}
 
@@ -325,7 +325,7 @@ async def test_relations_that_the_model_does_not_read_are_passed_over(
 ) -> None:
     monkeypatch.setattr(HostEmbedder, "reads", lambda _, text: not is_mostly_cjk(text))
     await told(dense_host, "好", relations=[triple("林澈", "喜欢", "桂花乌龙"), KAYAK])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert sorted(rows(dense_host, "select length(vector) from relation_embeddings")) == [(0,), (512,)]
     assert (await embedding(dense_host))["pending"] == 0
@@ -338,7 +338,7 @@ async def filled(folder: Path) -> dict[str, float]:
     async with memory_host(folder, embed=HashEmbedder()) as host:
         for n in range(12):
             await told(host, f"Text {n}.", relations=[triple("Marta Lind", "paddles", f"kayak {n}")])
-        await host.settle(120)
+        await host.settle(600)
         return await scores(host, "paddles kayak")
 
 
@@ -356,7 +356,7 @@ async def test_after_a_restart_nothing_is_embedded_again(tmp_path: Path) -> None
         return embedder(texts)
 
     async with memory_host(tmp_path, embed=embed) as host:
-        await host.settle(120)
+        await host.settle(600)
         assert not [text for text in asked if "Marta" in text or "Text" in text]
         assert await scores(host, "paddles kayak") == wanted
 
@@ -392,7 +392,7 @@ async def test_what_is_due_is_known_when_the_change_log_was_pruned(dense_host: A
         await told(dense_host, VAGUE, relations=[relation])
         cut_change_log(dense_host)
         resume_background(dense_host)
-        await dense_host.settle(120)
+        await dense_host.settle(600)
 
     assert rows(dense_host, "select relation from relation_embeddings order by relation") == [(1,), (2,)]
     assert await stale_indexes(dense_host) == []
@@ -400,5 +400,5 @@ async def test_what_is_due_is_known_when_the_change_log_was_pruned(dense_host: A
 
 async def test_searches_go_on_as_before(dense_host: AMemorixHostService) -> None:
     await told(dense_host, "The lamp is green.", relations=[triple("lamp", "is", "green")])
-    await dense_host.settle(120)
+    await dense_host.settle(600)
     assert (await hits(dense_host, "green lamp"))[0]["content"] == "The lamp is green."

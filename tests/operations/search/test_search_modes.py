@@ -35,7 +35,7 @@ async def days(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostServ
     settings: dict[str, Any] = {"embed": HashEmbedder()} if request.param == "vectors" else {}
     host = await opened(**settings)
     await three_days(host)
-    await host.settle(120)
+    await host.settle(600)
     return host
 
 
@@ -116,7 +116,7 @@ async def test_every_hit_says_why_and_whence(days: AMemorixHostService, mode: st
 async def test_the_lanes_are_explained(opened: Open) -> None:
     host = await opened(embed=HashEmbedder())
     await three_days(host)
-    await host.settle(120)
+    await host.settle(600)
     first = (await hits(host, "walrus arriving harbour", chat_id="c"))[0]
 
     assert first["explain"]["lanes"]["sparse"]["rank"] == 1
@@ -200,7 +200,7 @@ async def test_a_relevant_text_alone_is_found_among_many(dense_host: AMemorixHos
     await said(dense_host, "c", *((f"p{n % 7}", f"Talk number {n} about nothing at all.") for n in range(300)))
     await said(dense_host, "d", *((f"p{n % 7}", f"The weather report {n} is dull.") for n in range(300)))
     await told(dense_host, "The axolotl lives in the green tank.", chat_id="c")
-    await dense_host.settle(120)
+    await dense_host.settle(600)
 
     assert (await contents(dense_host, "axolotl", chat_id="c"))[0] == "The axolotl lives in the green tank."
     assert (await contents(dense_host, "axolotl"))[0] == "The axolotl lives in the green tank."
@@ -362,7 +362,7 @@ async def test_settings_of_retrieval_apply_to_the_next_search(opened: Open) -> N
     """Each change is seen at once, and changing back gives the first answer again."""
     host = await opened(embed=HashEmbedder())
     await three_days(host)
-    await host.settle(120)
+    await host.settle(600)
     first = await hits(host, "walrus harbour", chat_id="c")
     for settings in (
         {"retrieval.sparse.backend": "fts5"},
@@ -380,7 +380,7 @@ async def test_settings_of_retrieval_apply_to_the_next_search(opened: Open) -> N
 async def test_words_can_be_switched_off(opened: Open) -> None:
     host = await opened(embed=HashEmbedder(), retrieval={"sparse": {"enabled": False}})
     await three_days(host)
-    await host.settle(120)
+    await host.settle(600)
     answer = await found(host, "walrus harbour", chat_id="c")
 
     assert answer["degraded"] == []
@@ -390,7 +390,7 @@ async def test_words_can_be_switched_off(opened: Open) -> None:
 async def test_noise_can_be_asked_for(opened: Open) -> None:
     host = await opened(embed=HashEmbedder(), retrieval={"noise": {"enabled": False}})
     await three_days(host)
-    await host.settle(120)
+    await host.settle(600)
     assert await hits(host, "quantum chromodynamics lattice", chat_id="c")
 
 

@@ -175,7 +175,7 @@ async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) ->
     args = {"action": "execute", "mode": "paragraph", "selector": {"ids": [f"p{target}"]}, "purge": True}
     done = await filled.invoke("memory_delete_admin", args)
     assert done["success"], done
-    await filled.settle(120)
+    await filled.settle(600)
     assert len(rows(filled, QUERIES.format(1))) == before - 1
 
 
