@@ -46,7 +46,7 @@ AMONG = 20
 """Of so many lines the one that shares most words with a line is put beside it: a person says much about few matters."""
 SHARES = {
     "over": {"apart": 0.06, "stranger": 0.005, "talk": 0.001},
-    "doubt": {"apart": 0.3, "stranger": 0.04, "talk": 0.004},
+    "doubt": {"apart": 0.3, "stranger": 0.04, "talk": 0.006},
     "found": {"apart": 0.5, "talk": 0.03},
 }
 """Share of the lines that stand beside each other, of unrelated chat lines, and of one person's talk in which nothing ends,
@@ -170,25 +170,20 @@ def _fit(name: str, known: dict[str, Said], model: str) -> dict[str, Any]:
     """One set of weights as the file holds it; prints how well folds do."""
     rng = np.random.default_rng(7)
     pairs = read_pairs()
-    parts = {
-        "pair": pairs, "unrelated": unrelated(pairs, rng), "stranger": strangers(np.random.default_rng(7)),
-        "talk": [(one, person) for one, person in talks() if _is_compared(one, known)],
-    }  # fmt: skip
-    persons = sorted({person for _, person in parts["talk"]})
-    every = [*pairs, *parts["unrelated"], *parts["stranger"], *(one for one, _ in parts["talk"])]
-    group = np.r_[
-        np.arange(len(every) - len(parts["talk"])),
-        len(every) + np.array([persons.index(person) for _, person in parts["talk"]]),
-    ]
+    of_chats = [*unrelated(pairs, rng), *strangers(np.random.default_rng(7))]
+    told = [(one, person) for one, person in talks() if _is_compared(one, known)]
+    every = [*pairs, *of_chats, *(one for one, _ in told)]
+    persons = {person: len(every) + place for place, person in enumerate(sorted({person for _, person in told}))}
+    group = np.array([*range(len(every) - len(told)), *(persons[person] for _, person in told)])
     names, named, vectors = _table(every, known, rng)
     values, ridge = np.c_[named, vectors], np.r_[np.full(len(names), RIDGE), np.full(vectors.shape[1], DENSE_RIDGE)]
     labels = np.eye(len(OUTCOMES), dtype=np.float32)[[OUTCOMES.index(pair.label) for pair in every]]
     weight = np.r_[np.ones(len(pairs)), np.full(len(every) - len(pairs), WEIGHT)]
     chances = _held_out(values, ridge, labels, weight, group)
-    label = np.array(
-        [*(pair.label for pair in pairs), *(part for part, rows in parts.items() for _ in rows if part != "pair")],
-        object,
-    )
+    label = np.array([pair.label for pair in every], object)
+    label[len(pairs) :] = "unrelated"
+    label[len(pairs) + len(of_chats) - UNRELATED // 2 * 2 :] = "stranger"
+    label[len(every) - len(told) :] = "talk"
     concerned = np.array([pair.kinds[0] == pair.kinds[1] for pair in every]) | (named[:, names.index("shares")] > 0)
     over = chances[:, 2] + chances[:, 3]
     changed, apart = np.isin(label, ("replaces", "ends")), label == "apart"

@@ -228,7 +228,8 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
 
 def dense(pairs: Sequence[tuple[Said, Said, tuple[str, str]]]) -> Floats:
     """Of each pair both vectors, and their product value by value: about what they are, and in which way they are near."""
-    old, new = (np.array([pair[i].vector for pair in pairs], np.float32) for i in (0, 1))
+    old = np.array([before.vector for before, _, _ in pairs], np.float32)
+    new = np.array([after.vector for _, after, _ in pairs], np.float32)
     return np.concatenate([old, new, old * new], axis=1)
 
 
