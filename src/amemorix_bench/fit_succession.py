@@ -47,7 +47,7 @@ AMONG = 20
 SHARES = {
     "over": {"apart": 0.06, "stranger": 0.005, "talk": 0.001},
     "doubt": {"apart": 0.3, "stranger": 0.02, "talk": 0.004},
-    "found": {"apart": 0.5, "talk": 0.03},
+    "found": {"apart": 0.55, "talk": 0.05},
 }
 BY_WORDS = {
     "over": {"apart": 0.06, "stranger": 0.005},
