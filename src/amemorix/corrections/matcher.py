@@ -401,9 +401,9 @@ class _Match:
             spelt = said.exchange if named else spelt_otherwise(clause.text, text)
             score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
             topic = topics(clause.text)
-            news = differs or said.cued or spelt or changes or over >= 0.3 or near >= 0.55
+            news = differs or said.cued or spelt or changes or over >= 0.8 or near >= 0.55
             able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
-            able = able and (over >= 0.5 or not self._beside or (differs and (changes or not self._cues["moment"])))
+            able = able and (over >= 0.8 or not self._beside or (differs and (changes or not self._cues["moment"])))
             elsewhere = topic and self._topics and not topic & self._topics and not differs
             able = bool(able) and (not clause.kin or self._may_be_of(clause)) and not elsewhere
             exchange = spelt or (None if said.first_person or self._kin_named else other_value(clause.text, text))

@@ -58,6 +58,10 @@ class Judgement:
     about: str
     """`self`, `other` or `none`."""
     mode: str
+    kinds: tuple[float, ...] = ()
+    """The probability of each kind."""
+    change: float = 0.0
+    """The probability that it says that something is no longer as it was."""
 
     @property
     def is_believed(self) -> bool:
@@ -116,8 +120,10 @@ class Classifier:
                 made = np.array([given[i] for i in rows], np.float32) if weights is self.with_vector else None
                 scores = weights.scores([words[i] for i in rows], made)
                 parts = (best(scores, head) for head in ("kind", "about", "mode"))
-                for i, probability, *labels in zip(rows, earnest(scores).tolist(), *parts, strict=True):
-                    judged[i] = Judgement(probability, weights.least, *labels)
+                kinds = map(tuple, _probabilities(scores, "kind").tolist())
+                changes = _probabilities(scores, "mode")[:, HEADS["mode"].index("change")].tolist()
+                for i, probability, *rest in zip(rows, earnest(scores).tolist(), *parts, kinds, changes, strict=True):
+                    judged[i] = Judgement(probability, weights.least, *rest)
         return [judged[i] for i in range(len(sentences))]
 
 

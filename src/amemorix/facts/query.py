@@ -19,12 +19,13 @@ from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
+from ..store.rows import embeddings as embedding_rows
 from ..store.rows import entity_names
 from . import rows as fact_rows
 from .language.slots import slot_of
 from .recall import ranked, read_question
 from .rows import MAYBE_OUTDATED, Evidence, FactRow, Moment
-from .succession import features, judge, said
+from .succession import judge, said
 from .timeline import Point, timeline
 
 __all__ = ["FIRST_PERSON", "Asked", "FactItem", "FactReader", "Moment"]
@@ -35,8 +36,6 @@ REPEATED = 0.2
 """How much of what is missing to the highest importance each further line that states a fact adds."""
 LONG = 200
 """Characters up to which a line is compared as a whole."""
-MAY_BE_OVER = 0.25
-"""From which probability on a later line that was found for the same question puts a fact in doubt."""
 FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
@@ -253,28 +252,41 @@ class FactReader:
 
 
 def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list[FactItem]:
-    """The facts; one is no longer sure where a hit is a later line of the person that may have put an end to it.
-
-    Such a line need not have been worth keeping by itself: "switched to an iPhone".
-    """
+    """The facts; one is no longer sure where a later line of the person that was found for the same question may have put an
+    end to it: another fact, which then stands before it, or a hit that was not worth keeping by itself ("switched to an
+    iPhone")."""
     sure = [item for item in items if item.status == "active" and item.person_id and item.evidence_ids]
-    if not sure or not hits:
+    if not sure:
         return items
-    rests = {item.id: [row_number(key, "p") or 0 for key in item.evidence_ids] for item in sure}
-    lines = {row[0]: row[1:] for row in db.run("fact_lines_said", ids=array({*hits, *chain(*rests.values())}))}
+    rests = {item.id: [row_number(key, "p") or 0 for key in item.evidence_ids] for item in items}
+    found = array({*hits, *chain(*rests.values())})
+    lines = {row[0]: row[1:] for row in db.run("fact_lines_said", ids=found)}
+    serving, vectors = embedding_rows.serving(db), dict[int, NDArray[np.float32]]()
+    if serving is not None and serving.model == judge().model:
+        blobs = db.run("fact_vectors", generation=serving.id, ids=found)
+        vectors = {row: np.frombuffer(blob, "<f2").astype(np.float32) for row, blob in blobs if blob}
     for item in sure:
-        told = [lines[row] for row in rests[item.id] if row in lines]
-        if not told:
+        last = max((row for row in rests[item.id] if row in lines), key=lambda row: lines[row][2], default=0)
+        later = [
+            row
+            for row, (who, text, at) in lines.items()
+            if last and who == item.person_id and at > lines[last][2] and len(text) <= LONG
+        ]
+        if not later:
             continue
-        _, text, at = max(told, key=lambda line: line[2])
-        later = [lines[row] for row in hits if row in lines and row not in rests[item.id]]
-        news = [said(text) for who, text, when in later if who == item.person_id and when > at and len(text) <= LONG]
-        if not news:
+        text = lines[last][1] if len(lines[last][1]) <= LONG else item.value
+        known = vectors if text is not item.value and all(row in vectors for row in (last, *later)) else {}
+        old, news = said(text, known.get(last)), [said(lines[row][1], known.get(row)) for row in later]
+        weights = judge().weights_for(old)
+        chances = weights.outdated([(old, one, (item.kind, "")) for one in news])
+        if float(chances.max()) < weights.found:
             continue
-        old = said(text if len(text) <= LONG else item.value)
-        chances = judge().words_only.probabilities([features(old, one, (item.kind, "")) for one in news])
-        if float(chances[:, 2:].sum(axis=1).max()) >= MAY_BE_OVER:
-            item.status = MAYBE_OUTDATED
+        item.status = MAYBE_OUTDATED
+        newer = next((one for one in items if one is not item and later[int(chances.argmax())] in rests[one.id]), None)
+        if newer is not None:
+            item.doubted_by = newer.id
+            items.remove(newer)
+            items.insert(items.index(item), newer)
     return items
 
 

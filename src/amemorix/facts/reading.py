@@ -436,7 +436,9 @@ def _of_sentence(
     yield from claims
     ending = bool(claims) and judged.is_believed and all(claim.polarity < 0 for claim in claims)
     kept = ending or (judged.is_kept and not claims)
-    news = not who and judged.is_believed and (judged.mode == "change" or tells_of_change(line))
+    news = (
+        not who and judged.is_believed and (judged.kind != "none" or judged.mode == "change" or tells_of_change(line))
+    )
     if kept or (news and not claims):
         named = spans(line, paragraph.at, zone)
         text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line

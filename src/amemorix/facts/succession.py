@@ -30,7 +30,7 @@ from .rows import Outcome
 from .timeline import ANY
 from .word_lists import any_of, read_lists
 
-__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "features", "judge", "said", "tells_of_change"]  # fmt: skip
+__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "dense", "features", "judge", "may_concern", "said", "tells_of_change"]  # fmt: skip
 
 log = logging.getLogger(__name__)
 TASK = "dedup"
@@ -41,6 +41,8 @@ MOST_LIKE, AS_LIKELY = 12, 0.1
 """Statements most like a line that it may be news of; and how much less likely another may be for it to be unclear of which."""
 NEAR = 0.4
 """Cosine from which on statements of different kinds are compared too."""
+SENSITIVE = 0.15
+"""From which probability on something that matters much is in doubt; by words alone it is so in any case."""
 MOST_CONCERNED = 8
 """Known statements that one new one may repeat, end or put in doubt."""
 MOST_TEXTS = 4_096
@@ -124,6 +126,10 @@ class Said:
     """Whether the classifier of sentences takes it for news that something is no longer as it was."""
     of_other: bool
     """Whether it takes it for one about somebody else."""
+    durable: float
+    kinds: Floats
+    change: float
+    """Its probabilities that the text is worth keeping, of each kind, and that it is such news."""
     vector: Floats | None = None
 
 
@@ -138,7 +144,8 @@ def said(text: str, vector: Floats | None = None) -> Said:
     return Said(
         text, frozenset(ascii_words | pairs), frozenset(ascii_words | single), tuple(_WORD.findall(folded)),
         frozenset(_NUMBER.findall(folded)), {name: tuple(cue.findall(folded)) for name, cue in _cues().items()},
-        "" if read.kind == "none" else read.kind, read.mode == "change", read.about == "other", vector,
+        "" if read.kind == "none" else read.kind, read.mode == "change", read.about == "other", read.durable,
+        np.array(read.kinds, np.float32), read.change, vector,
     )  # fmt: skip
 
 
@@ -197,6 +204,8 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
         "short": short, "short_before": 1 / np.sqrt(1 + len(old.words)), "short_news": short * news,
         "short_is_change": short * new.is_change, "happened": kinds[0] in _HAPPENED, "happened_now": kinds[1] in _HAPPENED,
         "happened_news": news and kinds[0] in _HAPPENED, "long_no_cue": not news and len(new.words) > 14,
+        "alike": (alike := float(old.kinds @ new.kinds)), "alike_news": alike * new.change, "news": new.change, "was_news": old.change,
+        "durable": new.durable, "was_durable": old.durable,
         "of_partner": bool(old.cues["partner"] and new.cues["partner"]),
         "of_allergy": bool(old.cues["allergy"] and new.cues["allergy"]),
     }  # fmt: skip
@@ -212,8 +221,16 @@ def features(old: Said, new: Said, kinds: tuple[str, str]) -> dict[str, float]:
             "near_1_news": steps[0] * news, "near_2_news": steps[1] * news, "free_near_news": free * steps[1] * news,
             "near_end_of_shared": steps[0] * end * bool(signs),
             "far_news": (not signs) * steps[1] * news,
+            "near_alike": near * alike, "near_news": near * new.change, "near_durable": near * new.durable,
         }  # fmt: skip
     return values
+
+
+def dense(pairs: Sequence[tuple[Said, Said, tuple[str, str]]]) -> Floats:
+    """Of each pair both vectors, and their product value by value: about what they are, and in which way they are near."""
+    old = np.array([before.vector for before, _, _ in pairs], np.float32)
+    new = np.array([after.vector for _, after, _ in pairs], np.float32)
+    return np.concatenate([old, new, old * new], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,19 +240,31 @@ class Weights:
     names: tuple[str, ...]
     weights: Floats
     """(features, outcomes)."""
+    dense: Floats | None
+    """(values of `dense`, outcomes), for texts with vectors."""
     bias: Floats
     over: float
     """From which probability of `replaces` or `ends` on the old one is superseded."""
     doubt: float
     """From which on it is in doubt."""
+    found: float
+    """From which on it is where both are found for one question."""
     repeats: float
 
-    def probabilities(self, rows: Sequence[Mapping[str, float]]) -> Floats:
-        """One row of probabilities of the outcomes for each row of features."""
-        values = np.array([[row[name] for name in self.names] for row in rows], np.float32).reshape(-1, len(self.names))
-        scores = values @ self.weights + self.bias
+    def probabilities(self, pairs: Sequence[tuple[Said, Said, tuple[str, str]]]) -> Floats:
+        """One row of probabilities of the outcomes for each (older, newer, their kinds)."""
+        if not pairs:
+            return np.zeros((0, len(OUTCOMES)), np.float32)
+        rows = [features(*pair) for pair in pairs]
+        scores = np.array([[row[name] for name in self.names] for row in rows], np.float32) @ self.weights + self.bias
+        if self.dense is not None:
+            scores += dense(pairs) @ self.dense
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         return raised / raised.sum(axis=1, keepdims=True)
+
+    def outdated(self, pairs: Sequence[tuple[Said, Said, tuple[str, str]]]) -> Floats:
+        """The probability of each pair that the newer one puts an end to the older one, or takes its place."""
+        return self.probabilities(pairs)[:, 2:].sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +285,8 @@ class Judge:
         sets = [
             Weights(
                 tuple(one["weights"]), np.array(list(one["weights"].values()), np.float32),
-                np.array(one["bias"], np.float32), one["over"], one["doubt"], one["repeats"],
+                np.array(one["dense"], np.float32) * np.float32(one["scale"]) if "dense" in one else None,
+                np.array(one["bias"], np.float32), one["over"], one["doubt"], one["found"], one["repeats"],
             )
             for one in (data["vector"], data["words"])
         ]  # fmt: skip
@@ -323,16 +353,15 @@ class MemUpdateChecker:
     ) -> tuple[Compared, ...] | None:
         mine, *others = self._taken_apart([new.text, *(one.text for one in known), *earlier])
         weights = judge().weights_for(mine)
-        before = [features(one, mine, ("", new.kind)) for one in others[len(known) :]]
+        before = [(one, mine, ("", new.kind)) for one in others[len(known) :]]
         # it gives up nothing that is held, so it need not be as sure
-        least = (weights.over + weights.doubt) / 2
-        is_news = bool(before) and float(weights.probabilities(before)[:, 2:].sum(axis=1).max()) >= least
+        is_news = bool(before) and float(weights.outdated(before).max()) >= weights.doubt
         pairs = [pair for pair in zip(known, others, strict=False) if not _is_of_another_value(new, pair[0])]
         pairs = sorted(pairs, key=lambda pair: -_like(mine, pair[1]))[:MOST_LIKE]
         if not pairs:
             return () if is_news else None
-        rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
-        rows += [features(mine, other, (new.kind, one.kind)) for one, other in pairs]
+        rows = [(other, mine, (one.kind, new.kind)) for one, other in pairs]
+        rows += [(mine, other, (new.kind, one.kind)) for one, other in pairs]
         judged = weights.probabilities(rows)
         over = judged[: len(pairs), 2:].sum(axis=1)
         best, *rest = np.argsort(-over, kind="stable").tolist()
@@ -349,11 +378,11 @@ class MemUpdateChecker:
         def compared() -> list[tuple[float, float]]:
             mine, *others = self._taken_apart([new, *known])
             weights = judge().weights_for(mine)
-            judged = weights.probabilities([features(one, mine, ("", "")) for one in others])
+            over = weights.outdated([(one, mine, ("", "")) for one in others])
             near = [
                 0.0 if one.vector is None or mine.vector is None else float(one.vector @ mine.vector) for one in others
             ]
-            return list(zip(near, (judged[:, 2] + judged[:, 3]).tolist(), strict=True))
+            return list(zip(near, over.tolist(), strict=True))
 
         return await asyncio.get_running_loop().run_in_executor(self._background, compared) if known else []
 
@@ -364,9 +393,9 @@ class MemUpdateChecker:
         texts = [new.text, *(one.text for one in known)]
         mine, *others = self._taken_apart(texts)
         weights = judge().weights_for(mine)
-        pairs = [(one, other) for one, other in zip(known, others, strict=True) if _may_concern(new, mine, one, other)]
-        rows = [features(other, mine, (one.kind, new.kind)) for one, other in pairs]
-        rows += [features(mine, other, (new.kind, one.kind)) for one, other in pairs]
+        pairs = [(one, other) for one, other in zip(known, others, strict=True) if may_concern(new, mine, one, other)]
+        rows = [(other, mine, (one.kind, new.kind)) for one, other in pairs]
+        rows += [(mine, other, (new.kind, one.kind)) for one, other in pairs]
         judged = weights.probabilities(rows)
         settled: list[tuple[float, Compared]] = []
         for place, (one, other) in enumerate(pairs):
@@ -451,7 +480,7 @@ def _is_of(embedder: Embedder, model: str) -> bool:
         return False
 
 
-def _may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> bool:
+def may_concern(new: Statement, mine: Said, known: Statement, other: Said) -> bool:
     """Whether it is worth comparing: of the same or an unknown kind, or naming the same thing."""
     if new.key == known.key or _is_of_another_value(new, known) or _is_of_another_value(known, new):
         return False
@@ -505,11 +534,11 @@ def _settled(
         if untyped and old.signs and old.signs == later.signs and _denies(old, later):
             outcomes.append("ends")  # the same words, and that it is not so
             continue
-        sensitive = one[1] < weights.repeats and _is_sensitive(old, later)
         over = 0.0 if _is_unrelated(old, later) else one[2] + one[3]
         if over >= weights.over and not (fresh.is_typed and before.is_typed):
             outcomes.append("replaces" if one[2] >= one[3] else "ends")
         else:
+            sensitive = (old.vector is None or over >= SENSITIVE) and _is_sensitive(old, later)
             outcomes.append("doubts" if sensitive or over >= max(weights.doubt, one[1]) else None)
     # the two cannot both be true: whichever is said again speaks against the other
     for place in (0, 1):
@@ -521,10 +550,8 @@ def _settled(
 
 
 def _is_sensitive(old: Said, new: Said) -> bool:
-    """Whether the older one is not to be shown as sure past the later one, whatever the weights say.
-
-    Both speak of one allergy or of a partner, or the later one says of the same thing that something has changed.
-    """
+    """Whether the older one is sooner not to be shown as sure past the later one: both speak of one allergy or of a partner,
+    or the later one says of the same thing that something has changed."""
     partner = _cues()["partner"]
     people = [{who for who in one.cues["other"] if not partner.search(who)} for one in (old, new)]
     if people[0] != people[1]:
@@ -532,7 +559,7 @@ def _is_sensitive(old: Said, new: Said) -> bool:
     shared = len(old.signs & new.signs)
     if old.cues["partner"] and new.cues["partner"]:
         return True
-    if old.cues["allergy"] or new.cues["allergy"]:
+    if old.cues["allergy"]:
         return bool(shared)
     return (new.is_change or _ends(old, new)) and 3 * shared >= min(len(old.signs), len(new.signs)) > 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -11,6 +11,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.query import FactItem, FactReader
+from ..facts.rows import MAYBE_OUTDATED
 from ..ids import paragraph_key, row_number
 from ..language.normalise import fold, is_mostly_cjk
 from ..language.times import find_span, format_time
@@ -101,7 +102,7 @@ class ContextBuilder:
         hits = [hit for hit in found.hits if hit.confidence >= request.min_confidence]
         answers = Asked(asked, confidences(hits))
         candidates = [
-            *writer.persons(known.profiles, answers, {fact.id for fact in found.facts}),
+            *writer.persons(known.profiles, answers, {fact.id: fact.status for fact in found.facts}),
             *writer.facts(found.facts, known.profiles), *writer.memories(hits),
         ]  # fmt: skip
         answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese)
@@ -162,8 +163,9 @@ class _Writer:
     now: float
     zone: tzinfo
 
-    def persons(self, profiles: Sequence[Profile], asked: Asked, found: Collection[str]) -> Iterator[_Candidate]:
-        """Who these people are and what they plan, and what of it is asked for; `found` are facts that a search gave."""
+    def persons(self, profiles: Sequence[Profile], asked: Asked, found: Mapping[str, str]) -> Iterator[_Candidate]:
+        """Who these people are and what they plan, and what of it is asked for; `found` are facts that a search gave, with
+        their statuses: what it doubts is told only with that doubt."""
         for person, profile in enumerate(profiles):
             name = profile.known.name or profile.known.person_id
             if profile.override is not None:
@@ -171,13 +173,14 @@ class _Writer:
                     line = ContextLine(id="", section="persons", text=self._labelled(name, text), speaker=name)
                     yield _Candidate(line, _folded(text), (0, n, person), (person, n))
                 continue
-            relevance = asked.relevance(profile.items)
-            relevance |= {item: 1 + relevance.get(item, 0.0) for item in profile.items if item.ref in found}
+            items = [item for item in profile.items if item.mark or found.get(item.ref) != MAYBE_OUTDATED]
+            relevance = asked.relevance(items)
+            relevance |= {item: 1 + relevance.get(item, 0.0) for item in items if item.ref in found}
             wanted = sorted(
                 (item for item in relevance if relevance[item] >= RELEVANT), key=lambda item: -relevance[item]
             )
             wanted = [item for item in wanted if item.section not in ("plans", "recent")][:FACTS]
-            told = sorted(profile.items, key=lambda item: (item.section not in FIRST, item.section != "allergies"))
+            told = sorted(items, key=lambda item: (item.section not in FIRST, item.section != "allergies"))
             for n, item in enumerate(told):
                 if item in wanted:
                     at = wanted.index(item)

@@ -21,6 +21,8 @@ PAIRS = [
 """(language, what becomes of the older line, the older line, the later one, a question); never trained on."""
 NEWS = [line.split("\t") for line in (Path(__file__).parents[2] / "data" / "news.tsv").read_text("utf-8").splitlines()]
 """(part, language, the older message, the later one, a question); `apart`: nothing is outdated. Never trained on."""
+TALK = [line.split("\t") for line in (Path(__file__).parents[2] / "data" / "talk.tsv").read_text("utf-8").splitlines()]
+"""(language, a line), what two people tell, in which nothing comes to an end; never trained on."""
 CIVIC, SOLD, AGAIN = (
     "Drives a Honda Civic",
     "Sold the Honda Civic, no longer drives",
@@ -99,9 +101,21 @@ async def test_news_in_a_chat_is_shown_before_what_it_is_news_of(tmp_path: Path,
             stale = [one for one in brought if before in one["evidence_ids"] and after not in one["evidence_ids"]]
             sure += [old] if any(one["status"] == "active" for one in stale) else []
     changed = sum(part != "apart" for part, *_ in NEWS)
-    assert newest >= 0.55 * changed
+    assert newest >= 0.6 * changed
     assert len(sure) <= 0.2 * changed, sure
     assert len(given_up) <= 0.1 * (len(NEWS) - changed), given_up
+
+
+@pytest.mark.local_model
+async def test_in_talk_nothing_comes_to_an_end(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embedding={"provider": "local"}) as host:
+        for number, (language, text) in enumerate(TALK):
+            await said(host, language, (f"Mara {language}", text, START + number * DAY))
+        await host.settle(600)
+        held = await listed(host)
+    assert len(held) >= 0.4 * len(TALK)
+    assert [item["value"] for item in held if item["status"] == "superseded"] == []
+    assert len([item for item in held if item["status"] == "maybe_outdated"]) <= 0.05 * len(held)
 
 
 async def test_what_was_said_earlier_gives_way_whichever_comes_first(opened: Open, tmp_path: Path) -> None:
