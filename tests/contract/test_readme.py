@@ -1,4 +1,4 @@
-"""The first examples do what they show."""
+"""The first examples do what they show, and the Chinese pages say what the English ones do."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import pytest
 from amemorix.testing import scratch_config
 
 ROOT = Path(__file__).parents[2]
+PAIRS = {
+    "README.md": "README.zh-CN.md",
+    **{f"docs/{page.name}": f"docs/zh/{page.name}" for page in sorted(ROOT.glob("docs/*.md"))},
+}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/host.md"])
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/host.md", "docs/zh/host.md"])
 def test_the_first_lines_find_what_they_stored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
@@ -35,3 +39,28 @@ def test_no_link_of_the_pages_is_dead() -> None:
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
         for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
             assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
+
+
+@pytest.mark.parametrize(("english", "chinese"), PAIRS.items())
+def test_every_page_has_its_chinese_twin(english: str, chinese: str) -> None:
+    assert _headings(chinese) == _headings(english)
+    assert _code(chinese) == _code(english)
+    for page, other in ((english, chinese), (chinese, english)):
+        links = re.findall(r"\]\(([^)#\s]+)", _text(page).partition("\n## ")[0])
+        assert (ROOT / other) in [(ROOT / page).parent.joinpath(link).resolve() for link in links]
+
+
+def _text(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+def _headings(page: str) -> list[int]:
+    """The levels of the headings, in order."""
+    prose = re.sub(r"```.*?```", "", _text(page), flags=re.S)
+    return [len(marks) for marks in re.findall(r"^(#+) ", prose, re.M)]
+
+
+def _code(page: str) -> list[tuple[str, str]]:
+    """(language, code without comments) of each block; of one without a language, which shows output, only that it is there."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", _text(page), re.M | re.S)
+    return [(language, re.sub(r"\s+# .*$", "", code, flags=re.M) if language else "") for language, code in blocks]
