@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "folder_note", "locate", "project_folder",
+    "DATA_DIR", "TOKEN_ENV", "Location", "config_file", "data_folder", "folder_note", "locate", "project_folder",
     "remembered_folder",
 ]  # fmt: skip
 
@@ -34,6 +34,12 @@ def locate(path: Path) -> Location | None:
         return Location(data_folder(path.absolute(), given), token_env)
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         return None
+
+
+def config_file(folder: Path) -> Path:
+    """The configuration file of the memory in a folder, written or not."""
+    beside = folder / "config" / "a_memorix.toml"
+    return beside if beside.exists() else folder / "a_memorix.toml"
 
 
 def data_folder(path: Path, given: str) -> Path:

@@ -14,6 +14,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ...errors import InvalidConfig, MemoryFault
+from ...location import config_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -26,9 +27,18 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 DEFAULT_CONFIG = Path("config/a_memorix.toml")
+
+
+def _config_file(given: Path) -> Path:
+    return config_file(given) if given.is_dir() else given
+
+
 ConfigPath = Annotated[
     Path,
-    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", help="Configuration file; it is written if it is missing."),
+    typer.Option(
+        "--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", callback=_config_file,
+        help="Configuration file, or the folder of a memory; it is written if it is missing.",
+    ),
 ]  # fmt: skip
 
 
