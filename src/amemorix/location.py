@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 __all__ = [
-    "DATA_DIR", "TOKEN_ENV", "Location", "configured_language", "data_folder", "folder_note", "locate", "project_folder",
+    "DATA_DIR", "TOKEN_ENV", "Location", "config_file", "configured_language", "data_folder", "folder_note", "locate",
+    "project_folder",
     "remembered_folder",
 ]  # fmt: skip
 
@@ -46,6 +47,12 @@ def configured_language(path: Path) -> Literal["en", "zh"] | None:
     except (OSError, ValueError, AttributeError):
         return None
     return chosen if chosen in ("en", "zh") else None
+
+
+def config_file(folder: Path) -> Path:
+    """The configuration file of the memory in a folder, written or not."""
+    beside = folder / "config" / "a_memorix.toml"
+    return beside if beside.exists() else folder / "a_memorix.toml"
 
 
 def data_folder(path: Path, given: str) -> Path:

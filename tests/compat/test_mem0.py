@@ -129,6 +129,22 @@ def test_what_is_inferred_is_read_in_the_background(memory: Memory) -> None:
     )
 
 
+@pytest.mark.usefixtures("local_model")
+def test_what_is_asked_in_a_few_words_is_found_without_a_threshold(tmp_path: Path) -> None:
+    with Memory.from_config({"amemorix": {"folder": tmp_path}}) as memory:
+        for line in ("I have two cats", "I'm a vegetarian and allergic to nuts", "My landlord put the rent up again"):
+            memory.add(line, user_id="mel")
+        memory._memory.settle()
+        asked = {"pets": "I have two cats", "dietary preferences": "I'm a vegetarian and allergic to nuts"}
+        for query, answer in asked.items():
+            found = memory.search(query, filters={"user_id": "mel"})["results"]
+            assert [one["memory"] for one in found[:1]] == [answer], query
+            scores = [one["score"] for one in found]
+            assert scores == sorted(scores, reverse=True)
+            sure = memory.search(query, filters={"user_id": "mel"}, threshold=scores[0])["results"]
+            assert [one["memory"] for one in sure] == [answer], query
+
+
 def test_expiry_and_history(memory: Memory) -> None:
     id_ = memory.add("the key is under the mat", user_id="exp", expiration_date="2099-01-31")["results"][0]["id"]
     memory.update(id_, metadata={"checked": True})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from amemorix import Memory
 from amemorix.frontends.cli.main import app
 from amemorix.testing import scratch_config
 
@@ -39,6 +40,19 @@ def test_what_is_stored_is_looked_through(config: Path) -> None:
     assert "花生" in run("profile", "林澈").stdout
     assert "花生" in run("facts", "林澈").stdout
     assert "花生" in run("context", "今天吃什么", "--chat", "friends", "--user", "林澈").stdout
+
+
+@pytest.mark.parametrize("config_at", ["memory/a_memorix.toml", "memory/config/a_memorix.toml"])
+def test_the_folder_of_a_memory_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config_at: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = scratch_config(tmp_path / "scratch", {"embedding.provider": "none"})
+    (tmp_path / config_at).parent.mkdir(parents=True)
+    written.rename(tmp_path / config_at)
+    with Memory("memory") as memory:
+        memory.add("I drink coffee, black.", user="mia")
+    assert "private:mia" in run("chats", "-c", "memory").stdout
+    monkeypatch.setenv("AMEMORIX_CONFIG", "memory")
+    assert "private:mia" in run("chats").stdout
 
 
 def test_nothing_is_forgotten_without_a_yes(config: Path) -> None:

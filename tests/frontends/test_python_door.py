@@ -247,3 +247,18 @@ def test_what_is_said_in_a_group_is_in_nobodys_private_chat(tmp_path: Path) -> N
         assert {one.speaker for one in memory.texts(chat="club")} == {"ann", "bo"}
         for who in ("ann", "bo"):
             assert not memory.search("umbrella", user=who)
+
+
+def test_facts_keep_what_is_in_doubt_and_say_so(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory") as memory:
+        for text, trust in (
+            ("Drives a Honda Civic", "manual_confirmed"),
+            ("Sold the Honda Civic, no longer drives", ""),
+        ):
+            memory.call(
+                "ingest_text", text=text, source_type="person_fact", person_ids=["mara"], user_id="mara",
+                metadata={"trust": trust} if trust else {},
+            )  # fmt: skip
+            memory.settle()
+        told = {fact.value: fact.status for fact in memory.facts("mara")}
+        assert told == {"Drives a Honda Civic": "maybe_outdated", "Sold the Honda Civic, no longer drives": "active"}

@@ -134,8 +134,12 @@ async def test_a_client_sees_and_does_what_its_token_allows(host: AMemorixHostSe
             ),
         ]  # fmt: skip
         for call in forbidden:
-            with pytest.raises(Forbidden):
+            with pytest.raises(Forbidden) as refused:
                 await call
+            assert "Set its token" not in str(refused.value)
+        async with AsyncClient(url) as nobody:
+            with pytest.raises(Forbidden, match="Set its token"):
+                await nobody.search("kite", chat="a")
     assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
 
 
@@ -274,6 +278,8 @@ def test_a_made_token_opens_by_its_line(tmp_path: Path) -> None:
     assert (bot.role, bot.chats, bot.name, mine.role, mine.chats) == ("write", ("qq:42",), "bot", "admin", ())
     assert tokens.grant(token[:-1].encode()) is None
     assert tokens.grant(made.stdout.encode()) is None
+    with pytest.raises(InvalidConfig, match=r"line 3: .* AMEMORIX_TOKEN is the same"):
+        Tokens.read(Http(tokens_file="tokens"), {"AMEMORIX_TOKEN": token}, tmp_path)
 
 
 @pytest.mark.parametrize(

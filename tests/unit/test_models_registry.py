@@ -83,7 +83,8 @@ def test_auto_without_a_model_says_how_to_install(cache: dict[str, str]) -> None
 
     assert embedder is None
     assert notice == (
-        "No embedding model is installed: searching by words and structure only. Run `amemorix models install`."
+        "No embedding model is installed: searching by words and structure until it is. `Memory` installs it by itself in the "
+        "background, elsewhere `amemorix models install` does."
     )
 
 

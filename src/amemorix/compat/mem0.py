@@ -155,28 +155,30 @@ class Memory:
         explain: bool = False, reference_date: Any | None = None, show_expired: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:  # fmt: skip
-        """Find what answers the query with at least the probability `threshold`; always ranked in two steps."""
+        """Find what answers the query, of at least the score `threshold`; always ranked in two steps."""
         _refuse(kwargs, show_expired)
         if reference_date is not None:
             raise ValueError("reference_date: dates in a query are read as of today.")
         if not isinstance(query, str) or not query.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError("query: must be a text that is not blank.")
         threshold = 0.1 if threshold is None else threshold  # pyright: ignore[reportUnnecessaryComparison]
+        if not 0 <= threshold <= 1:
+            raise ValueError("threshold: must be from 0 to 1.")
         ids, wanted = _wanted(filters)
         count = _count(top_k)
         if not count:
             return {"results": []}
         found = self._memory.call(
-            "search_memory", query=query, scope="all", chat_pattern=_pattern(ids), min_score=threshold,
+            "search_memory", query=query, scope="all", chat_pattern=_pattern(ids),
             limit=MOST_HITS if set(wanted) - {*IDS} else min(MOST_HITS, 2 * count),
         )  # fmt: skip
         hits: dict[str, Row] = {}
         for hit in found["hits"]:
-            if hit["source"] == SOURCE and meets(_fields(hit), wanted):
+            if hit["source"] == SOURCE and hit["score"] >= threshold and meets(_fields(hit), wanted):
                 hits.setdefault(hit["external_id"], hit)
         results = self._items(list(hits)[:count])
         for item in results:
-            item["score"] = hits[item["id"]]["confidence"]
+            item["score"] = hits[item["id"]]["score"]
             item |= {"score_details": hits[item["id"]]["explain"]} if explain else {}
         return {"results": results}
 

@@ -50,7 +50,8 @@ class DaemonMemory:
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
         if response.status_code in (401, 403):
-            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
+            hint = " Set its token in the environment." if response.status_code == 401 else ""
+            raise Forbidden(f"The daemon refused: {answer['error']}{hint}")
         return answer
 
     async def settle(self) -> None:

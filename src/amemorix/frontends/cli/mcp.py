@@ -25,7 +25,7 @@ def mcp_command(
     ] = False,
     config: Annotated[
         Path | None,
-        typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", help="Configuration file, where no folder is given."),
+        typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", help="Configuration file, or the folder of a memory, where no folder is given."),
     ] = None,
 ) -> None:  # fmt: skip
     """Serve the memory to an MCP client on standard input and output, until it hangs up."""
@@ -35,5 +35,7 @@ def mcp_command(
     from ..mcp.server import DefaultScope
     from ..mcp.stdio import serve
 
+    if config and config.is_dir():
+        folder = folder or config
     os.umask(UMASK)
     asyncio.run(serve(folder, None if folder else config, DefaultScope(chat, user, everything)))

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ...errors import InvalidConfig, MemoryFault
 from ...locale import speaking, spoken, told, word
-from ...location import configured_language
+from ...location import config_file, configured_language
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -32,17 +32,17 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 DEFAULT_CONFIG = Path("config/a_memorix.toml")
 
 
-def _speak_as_configured(context: typer.Context, config: Path) -> Path:
-    context.find_root().with_resource(
-        speaking(configured_language(config))
-    )  # errors are told when the command has ended
-    return config
+def _config_file(context: typer.Context, given: Path) -> Path:
+    """The file that is meant; what is told speaks as it says, errors included, which are told when the command has ended."""
+    file = config_file(given) if given.is_dir() else given
+    context.find_root().with_resource(speaking(configured_language(file)))
+    return file
 
 
 ConfigPath = Annotated[
     Path,
-    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_speak_as_configured,
-                 help="Configuration file; it is written if it is missing."),
+    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_config_file,
+                 help="Configuration file, or the folder of a memory; it is written if it is missing."),
 ]  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def refuse_open_door(host: str, has_token: bool, config: Config) -> None:
     if not safe:
         raise Forbidden(
             f"Others can reach {host}, so a token is needed: set the environment variable {config.http.token_env}, "
-            "or listen on 127.0.0.1.",
+            "give http.tokens_file lines of `amemorix token`, or listen on 127.0.0.1.",
             field="http.host",
         )
 

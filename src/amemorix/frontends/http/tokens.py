@@ -87,7 +87,9 @@ class Tokens:
             token = usable_token(entry.token, where)
             digest = _digest(token) if token else bytes.fromhex(entry.sha256)
             if digest in grants:
-                raise InvalidConfig(f"{where}: token {n} is there twice.", field="http.tokens_file")
+                raise InvalidConfig(
+                    f"{where}: token {n} is there twice; {grants[digest].name} is the same.", field="http.tokens_file"
+                )
             grants[digest] = Grant(entry.role, entry.chats, entry.name or f"token {n}")
         if not grants and (settings.tokens_file or environ.get(settings.tokens_env, "").strip()):
             named = f"http.tokens_file {settings.tokens_file}" if settings.tokens_file else settings.tokens_env

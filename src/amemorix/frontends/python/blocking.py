@@ -144,7 +144,7 @@ class Calls(TypedCalls):
         return self._run(self._calls.profile(user, chat=chat))
 
     def facts(self, user: str, *, chat: str = "", limit: int = 50) -> Facts:
-        """What is held true of a person now."""
+        """What is held true of a person now, what is in doubt with its `status`."""
         return self._run(self._calls.facts(user, chat=chat, limit=limit))
 
     def get(self, id: str) -> Memo | None:

@@ -176,9 +176,9 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         )
 
     async def facts(self, user: str, *, chat: str = "", limit: int = 50) -> Facts:
-        """What is held true of a person now."""
+        """What is held true of a person now, what is in doubt with its `status`."""
         where = {"chat_id": chat} if chat else {"scope": "all"}
-        which = {"person_id": user, "limit": limit, "status": ["active", "conflicted"], **where}
+        which = {"person_id": user, "limit": limit, "status": ["active", "maybe_outdated", "conflicted"], **where}
         answer = await self.call("memory_fact_admin", {"action": "list", **which})
         return facts_of(answer["items"])
 

@@ -15,7 +15,7 @@ import httpx
 
 from ...errors import DirectoryInUse, MemoryFault, NotReady
 from ...locale import Language, speaking
-from ...location import TOKEN_ENV, locate
+from ...location import TOKEN_ENV, config_file, locate
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
 from ..transport import DaemonMemory, LocalMemory, client_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["DAEMON", "AsyncClient", "AsyncMemory", "data_home"]
 
 log = logging.getLogger(__name__)
-CONFIG = "a_memorix.toml"
 DAEMON = "http://127.0.0.1:7400"
 
 
@@ -58,8 +57,7 @@ class AsyncMemory(AsyncCalls):
         self, folder: str | Path | None = None, *, settings: Mapping[str, Any] | None = None, install_model: bool = True
     ) -> None:
         self.folder = Path(data_home() if folder is None else folder).expanduser().absolute()
-        beside = self.folder / "config" / CONFIG
-        self.config_path = beside if beside.exists() else self.folder / CONFIG
+        self.config_path = config_file(self.folder)
         self._settings = dict(settings or {})
         self._install_model = install_model
         self._opening: asyncio.Lock | None = None

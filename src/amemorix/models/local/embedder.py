@@ -169,7 +169,8 @@ def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[
         return None, f"{exc} Searching by words and structure only."
     return (
         None,
-        "No embedding model is installed: searching by words and structure only. Run `amemorix models install`.",
+        "No embedding model is installed: searching by words and structure until it is. `Memory` installs it by itself in the "
+        "background, elsewhere `amemorix models install` does.",
     )
 
 
