@@ -49,9 +49,10 @@ class DaemonMemory:
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
-        if response.status_code in (401, 403):
-            hint = " Set its token in the environment." if response.status_code == 401 else ""
-            raise Forbidden(f"The daemon refused: {answer['error']}{hint}")
+        if response.status_code == 401:
+            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
+        if response.status_code == 403:
+            raise Forbidden(f"The daemon refused: {answer['error']}")
         return answer
 
     async def settle(self) -> None:
