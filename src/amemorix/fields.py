@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from .ids import HIGHEST
 from .language.normalise import clean_text
 from .ops import ScopedRequest
 
 __all__ = [
-    "AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "PathInput", "RequiredName",
-    "TimeInput",
+    "AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "Offset", "PathInput",
+    "RequiredName", "TimeInput",
 ]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
@@ -66,6 +67,7 @@ def _name(value: Any) -> Any:
 
 
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
+Offset = Annotated[int, Field(ge=0, le=HIGHEST), BeforeValidator(_not_a_truth_value)]
 PathInput = Annotated[str, AfterValidator(_path)]
 TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
 Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]

@@ -10,11 +10,12 @@ from pydantic import BeforeValidator, Field
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
+    "HIGHEST", "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
     "paragraph_key", "row_key", "row_number",
 ]  # fmt: skip
 
 HIGHEST = 2**62
+"""No row has a higher number."""
 
 
 def paragraph_key(row: int) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, RequiredName, TimeInput
-from ..ids import paragraph_key
+from ..fields import Count, Name, Offset, RequiredName, TimeInput
+from ..ids import HIGHEST, paragraph_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response
 from .feedback import FeedbackTask
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST = 2**62
 MOST_HITS = 50
 Status = Literal["pending", "running", "applied", "skipped", "failed"]
 RollbackStatus = Literal["none", "rolled_back", "failed"]
@@ -72,13 +71,13 @@ class ListFeedback(Request):
     )
     query: Name = Field("", description="Words of the question.")
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class FeedbackId(Request):
     """A task."""
 
-    task_id: Count = Field(ge=1, le=LARGEST)
+    task_id: Count = Field(ge=1, le=HIGHEST)
 
 
 class RollbackFeedback(FeedbackId):
@@ -171,7 +170,7 @@ def _paragraph(place: int, id_: str) -> int | None:
     if id_[:1] == "e" and id_[1:].isdecimal():
         return None
     number = id_.removeprefix("p")
-    if not number.isdecimal() or int(number) > LARGEST:
+    if not number.isdecimal() or int(number) > HIGHEST:
         field = f"structured_content.{place}"
         raise InvalidRequest(f"{field}: {id_!r} is no id of a hit.", field=field)
     return int(number)

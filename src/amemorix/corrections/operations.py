@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, Name
-from ..ids import paragraph_key
+from ..fields import Count, Name, Offset
+from ..ids import HIGHEST, paragraph_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.access import chat_key
 from .matcher import MOST_CANDIDATES, Wish
@@ -21,7 +21,6 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 Status = Literal["awaiting_confirmation", "executed", "rolled_back"]
-LARGEST = 2**62
 SHOWN_CHARS = 420
 
 
@@ -33,7 +32,7 @@ def _plan_number(value: Any) -> Any:
     return value
 
 
-PlanId = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_plan_number, json_schema_input_type=str | int)]
+PlanId = Annotated[int, Field(ge=1, le=HIGHEST), BeforeValidator(_plan_number, json_schema_input_type=str | int)]
 
 
 class PreviewCorrection(Request):
@@ -131,7 +130,7 @@ class ListCorrections(ScopedRequest):
     statuses: list[Status] = Field(default_factory=list, validation_alias=AliasChoices("statuses", "status"))
     chat_id: Name = ""
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
     @model_validator(mode="before")
     @classmethod

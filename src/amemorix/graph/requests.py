@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, Field, field_validator
 
-from ..fields import AskingRequest, Count, Name, PathInput, RequiredName
+from ..fields import AskingRequest, Count, Name, Offset, PathInput, RequiredName
 from ..language.normalise import normalise_name
 from ..ops import Request
 
@@ -15,7 +15,6 @@ __all__ = [
     "GraphSight", "MergeNodes", "NodeDetail", "RenameNode", "SearchGraph", "SuggestMerges", "WeighEdge",
 ]  # fmt: skip
 
-LARGEST_OFFSET = 2**62
 NODE = AliasChoices("node", "node_id", "name", "hash", "hash_or_name", "id")
 RELATION = AliasChoices("relation", "relation_id", "hash", "id", "edge_id")
 SOURCE = AliasChoices("source", "subject", "source_node")
@@ -48,7 +47,7 @@ class GetGraph(GraphSight):
     """Which part of the graph."""
 
     limit: Count = Field(200, ge=1, le=5_000, description="Most nodes.")
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET, description="Nodes to pass over, in this order.")
+    offset: Offset = Field(0, description="Nodes to pass over, in this order.")
     order: Literal["importance", "recent", "name"] = Field(
         "importance", description="`importance`: the weights of a node's relations times the paragraphs behind them."
     )
@@ -201,7 +200,7 @@ class ListUndo(Request):
     """Which changes to list."""
 
     limit: Count = Field(50, ge=1, le=500)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
     include_undone: bool = False
 
 
