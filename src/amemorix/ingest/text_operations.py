@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, RequiredName, TimeInput
-from ..ids import paragraph_key, row_number
+from ..fields import Count, ManyChatsRequest, Name, Offset, RequiredName, TimeInput
+from ..ids import HIGHEST, paragraph_key, row_number
 from ..language.times import read_bound, read_expiry
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-HIGHEST = 2**62
-SPEAKER = 1
 
 
 def _text_id(value: Any) -> Any:
@@ -100,7 +98,7 @@ class ListChats(ManyChatsRequest):
         "", max_length=512, validation_alias=AliasChoices("text", "keyword"), description="Part of the chat's id."
     )
     limit: Count = Field(50, ge=1, le=1_000)
-    offset: Count = Field(0, ge=0, le=HIGHEST)
+    offset: Offset = 0
 
 
 class ChatItem(BaseModel):
@@ -315,7 +313,7 @@ def _items(db: Connection, ids: Sequence[int]) -> list[StoredText]:
     return [
         StoredText(
             id=paragraph_key(id_), text=row.content, chat_id=row.chat_id, source=row.source, source_type=row.source_type,
-            kind=row.kind, speaker=next((one.name for one in persons.get(id_, ()) if one.role == SPEAKER), ""),
+            kind=row.kind, speaker=paragraph_rows.speaker_of(persons.get(id_, ())),
             person_ids=list(dict.fromkeys(one.person_id for one in persons.get(id_, ()))), time=row.event_start,
             recorded_at=row.recorded_at, expires_at=expiry.get(id_), external_id=row.external_id, part=row.position,
             tags=json.loads(row.tags), metadata=json.loads(row.metadata),
