@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import accumulate
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..config.model import Episode
 from ..language.extractive_summary import LINE_CHARS, cut, keywords, telling, title
 from ..language.normalise import term_hashes, tokens, unpack_terms
+from ..language.times import format_day
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
@@ -203,7 +204,7 @@ def _rules_draft(db: Connection, segment: Sequence[Material], model_due: float |
 
 def _told(speaker: str, at: float | None, text: str, zone: tzinfo) -> str:
     """A line of a summary: who said it, on which day, and what."""
-    day = "" if at is None else datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d")
+    day = "" if at is None else format_day(at, zone)
     who = f"{speaker} ({day}): " if speaker and day else f"{speaker or day}: " if speaker or day else ""
     return who + cut(text)
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..language.stopwords import is_name
-from ..language.times import read_time
+from ..language.times import format_day, read_time
 from ..lazy_regex import lazy_regex
 from .grouping import TITLE_CHARS
 from .rows import Material
@@ -208,7 +208,7 @@ class Window:
         names = {row: name for name, row in self.people.items()}
         told = [f"{prompt.people}: {'; '.join(self.people) or '-'}", f"{prompt.known}:"]
         told += [
-            f"{fact_key(one.fact)} | {names.get(one.person, '')} | {_one_line(one.text)} | {prompt.since} {self._day(one.since)}"
+            f"{fact_key(one.fact)} | {names.get(one.person, '')} | {_one_line(one.text)} | {prompt.since} {format_day(one.since, self.zone)}"
             for one in self.known
         ]
         told += [f"- | {names.get(one.person, '')} | {one.sentence} | {prompt.noted}" for one in self.noted]
@@ -227,9 +227,6 @@ class Window:
             tuple(one for raw in said.statements if (one := self._statement(raw)) is not None),
             tuple(one for raw in said.relations if (one := self._related(raw)) is not None),
         )
-
-    def _day(self, at: float) -> str:
-        return datetime.fromtimestamp(at, self.zone).strftime("%Y-%m-%d")
 
     # episodes
 

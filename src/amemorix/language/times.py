@@ -14,7 +14,7 @@ from .time_grammar import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
     "NEVER", "Edge", "Span", "asks_something", "asks_when", "date_words",
-    "find_span", "format_time", "has_time_words", "is_question", "local_zone", "read_bound",
+    "find_span", "format_day", "format_time", "has_time_words", "is_question", "local_zone", "read_bound",
     "read_event", "read_expiry", "read_instant", "read_time",
 ]  # fmt: skip
 
@@ -162,6 +162,11 @@ def format_time(epoch: float, zone: tzinfo) -> str:
     return _local(epoch, zone).isoformat(timespec="seconds")
 
 
+def format_day(epoch: float, zone: tzinfo) -> str:
+    """The day, such as `2025-03-01`."""
+    return _local(epoch, zone).date().isoformat()
+
+
 def date_words(epoch: float, zone: tzinfo, cjk: bool) -> str:
     """The day in words that a search can match: `8 May 2023`, or `2023年5月8日` for a text in Chinese."""
     day = _local(epoch, zone)
@@ -215,9 +220,8 @@ class _LocalZone(tzinfo):
 
 
 def _local(epoch: float, zone: tzinfo) -> datetime:
-    return _moment(
-        math.floor(epoch), zone
-    )  # the last instant of a day is nearer to the next day than a datetime can tell
+    # the last instant of a day is nearer to the next day than a datetime can tell
+    return _moment(math.floor(epoch), zone)
 
 
 def _moment(epoch: float, zone: tzinfo) -> datetime:
