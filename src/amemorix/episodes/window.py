@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..language.stopwords import is_name
-from ..language.times import format_day, read_time
+from ..language.times import format_day, local_moment, read_time
 from ..lazy_regex import lazy_regex
 from .grouping import TITLE_CHARS
 from .rows import Material
@@ -215,7 +215,7 @@ class Window:
         told.append(f"{prompt.lines}:")
         for n, line in enumerate(self.lines, 1):
             speaker = _one_line(self.speakers.get(line.id, ""))
-            time = datetime.fromtimestamp(line.at, self.zone).strftime("%Y-%m-%d %H:%M %a")
+            time = local_moment(line.at, self.zone).strftime("%Y-%m-%d %H:%M %a")
             told.append(f"{n}. [{time}] {f'{speaker}: ' if speaker else ''}{_one_line(line.content)[:LONGEST_LINE]}")
         return "\n".join(told)
 
