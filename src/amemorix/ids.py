@@ -11,7 +11,7 @@ from .lazy_regex import lazy_regex
 
 __all__ = [
     "HIGHEST", "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
-    "paragraph_key", "row_key", "row_number",
+    "paragraph_key", "plan_key", "row_key", "row_number",
 ]  # fmt: skip
 
 HIGHEST = 2**62
@@ -31,6 +31,11 @@ def episode_key(row: int) -> str:
 def fact_key(row: int) -> str:
     """The public id of a fact."""
     return f"f{row}"
+
+
+def plan_key(row: int) -> str:
+    """The public id of a correction's plan."""
+    return f"c{row}"
 
 
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
