@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, Offset, RequiredName, TimeInput
-from ..ids import HIGHEST, paragraph_key
+from ..fields import Count, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..ids import HIGHEST, paragraph_key, plan_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response
 from .feedback import FeedbackTask
@@ -23,10 +23,6 @@ ops: Operations[SDKMemoryKernel] = Operations()
 MOST_HITS = 50
 Status = Literal["pending", "running", "applied", "skipped", "failed"]
 RollbackStatus = Literal["none", "rolled_back", "failed"]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 def _hits(value: Any) -> Any:
@@ -63,10 +59,10 @@ class FeedbackQueued(Response):
 class ListFeedback(Request):
     """Which tasks to list."""
 
-    statuses: Annotated[list[Status], BeforeValidator(_listed)] = Field(
+    statuses: Annotated[list[Status], OneOrMore] = Field(
         default_factory=list, validation_alias=AliasChoices("statuses", "status")
     )
-    rollback_statuses: Annotated[list[RollbackStatus], BeforeValidator(_listed)] = Field(
+    rollback_statuses: Annotated[list[RollbackStatus], OneOrMore] = Field(
         default_factory=list, validation_alias=AliasChoices("rollback_statuses", "rollback_status")
     )
     query: Name = Field("", description="Words of the question.")
@@ -221,6 +217,6 @@ def _item(task: FeedbackTask) -> FeedbackItem:
         query_timestamp=task.asked_at, hit_ids=[paragraph_key(id_) for id_ in json.loads(task.hits)],
         status=task.status, due_at=task.due_at, attempts=task.attempts, decision=decision.get("decision", ""),
         confidence=decision.get("confidence", 0.0), said=decision.get("said", ""),
-        plan_id="" if plan is None else f"c{plan}", rollback_status=task.rollback_status, error=task.error,
+        plan_id="" if plan is None else plan_key(plan), rollback_status=task.rollback_status, error=task.error,
         updated_at=task.updated_at,
     )  # fmt: skip

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import AskingRequest, Count, Name, Offset, RequiredName, TimeInput
+from ..fields import AskingRequest, Count, Name, Offset, OneOrMore, RequiredName, TimeInput
 from ..ids import HIGHEST, fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
 from ..language.times import read_instant
@@ -58,20 +58,13 @@ class ListFacts(AskingRequest):
     entity: Name = Field("", description="Only those about this entity.")
     attribute: Name = Field("", description="Only this attribute; `favourite` means every `favourite:<thing>`.")
     kind: Kind = Field("", description="Only statements of this kind.")
-    status: list[Status] = Field(
+    status: Annotated[list[Status], OneOrMore] = Field(
         default_factory=list,
         max_length=5,
         description="Only these; all when not given. `active` leaves out what may be outdated.",
     )
     limit: Count = Field(50, ge=1, le=1_000)
     offset: Offset = 0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_status(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("status"), str):
-            return {**data, "status": [data["status"]]}
-        return data
 
 
 class QueryFacts(ListFacts):

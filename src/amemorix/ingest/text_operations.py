@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, Offset, RequiredName, TimeInput
+from ..fields import Count, ManyChatsRequest, Name, Offset, OneOrMore, RequiredName, TimeInput
 from ..ids import HIGHEST, paragraph_key, row_number
 from ..language.times import read_bound, read_expiry
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -36,10 +36,6 @@ def _text_id(value: Any) -> Any:
 TextId = Annotated[int, BeforeValidator(_text_id), Field(json_schema_extra={"type": ["string", "integer"]})]
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
 class ListTexts(ManyChatsRequest):
     """Which texts to list."""
 
@@ -56,12 +52,12 @@ class ListTexts(ManyChatsRequest):
 class GetTexts(ManyChatsRequest):
     """Which texts to show."""
 
-    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+    ids: Annotated[list[TextId], OneOrMore, Field(max_length=1_000)] = Field(
         default_factory=list,
         validation_alias=AliasChoices("ids", "id"),
         description="Such as `p12`, as hits give them.",
     )
-    external_ids: Annotated[list[RequiredName], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+    external_ids: Annotated[list[RequiredName], OneOrMore, Field(max_length=1_000)] = Field(
         default_factory=list,
         validation_alias=AliasChoices("external_ids", "external_id"),
         description="The caller's ids of texts of `source`, in the place of `ids` or beside them.",
@@ -157,7 +153,7 @@ class FoundTexts(ScopedResponse):
 class AmendTexts(Request):
     """Which texts, and what is to be said of them."""
 
-    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(min_length=1, max_length=1_000)] = Field(
+    ids: Annotated[list[TextId], OneOrMore, Field(min_length=1, max_length=1_000)] = Field(
         validation_alias=AliasChoices("ids", "id"), description="Such as `p12`; of a long text any of its paragraphs."
     )
     metadata: dict[str, Any] | None = Field(None, description="In the place of what each had.")
