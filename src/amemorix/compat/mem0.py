@@ -47,7 +47,7 @@ class Memory:
             log.warning("without effect in the configuration: %s; `amemorix` says where the memory lies", sorted(given))
         at = ours.pop("url", None)
         self._memory: NativeMemory | Client = Client(at, **ours) if at else NativeMemory(**ours)
-        self._texts = ForeignItems(self._memory, SOURCE, _pattern({}))
+        self._texts = ForeignItems(self._memory, SOURCE, chat_of(ROOT, ()))
 
     @classmethod
     def from_config(cls, config_dict: dict[str, Any]) -> Self:

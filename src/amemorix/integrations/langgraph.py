@@ -62,7 +62,7 @@ class AMemorixStore(BaseStore):
         self._name = name
         self._likely_only = likely_only
         self._source = chat_of("langgraph", [name])
-        self._items = ForeignItems(memory, self._source, f"{self._source}*")
+        self._items = ForeignItems(memory, self._source, self._source)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

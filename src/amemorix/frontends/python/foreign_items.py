@@ -18,24 +18,25 @@ PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 class ForeignItems:
-    """Reads the texts of one source, in the chats of a pattern; an item may be of several, which have its id."""
+    """Reads the texts of one source in chats whose ids begin alike; an item may be of several, which have its id."""
 
-    def __init__(self, memory: Memory | Client, source: str, chats: str) -> None:
+    def __init__(self, memory: Memory | Client, source: str, prefix: str) -> None:
         self._memory = memory
         self._source = source
-        self._chats = chats
+        self._prefix = prefix
 
     def get(self, ids: Iterable[str]) -> dict[str, list[Row]]:
         """Id -> the texts of the item, for those that are there."""
         wanted = list(dict.fromkeys(ids))
         found: dict[str, list[Row]] = {}
         for start in range(0, len(wanted), PAGE):
+            part = wanted[start : start + PAGE]
             answer = self._memory.call(
-                "memory_text_admin", action="get", external_ids=wanted[start : start + PAGE], source=self._source,
-                scope="all", chat_pattern=self._chats,
-            )  # fmt: skip
+                "memory_text_admin", action="get", external_ids=part, source=self._source, scope="all"
+            )
             for row in answer["items"]:
-                found.setdefault(row["external_id"], []).append(row)
+                if row["chat_id"].startswith(self._prefix):
+                    found.setdefault(row["external_id"], []).append(row)
         return found
 
     def listed(self, chats: str) -> Iterator[Row]:
