@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -82,6 +83,15 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 async def host(opened: Open) -> AMemorixHostService:
     """A memory without vectors."""
     return await opened()
+
+
+@pytest.fixture
+async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
+    """The HTTP front end of `host`."""
+    from doors import web_client
+
+    async with web_client(host) as client:
+        yield client
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
@@ -18,13 +19,20 @@ from amemorix.frontends.http.tokens import Tokens
 from amemorix.frontends.python.blocking import Calls
 from amemorix.host.service import AMemorixHostService
 from amemorix.testing import ASK_NOBODY, memory_host, scratch_config
+from entrance import one_token
 
-__all__ = ["Door", "opened_through", "served", "through_each_door"]
+__all__ = ["Door", "opened_through", "served", "through_each_door", "web_client"]
 
 through_each_door = pytest.mark.parametrize(
     "opened", [None, "Memory", "Client"], ids=["host", "Memory", "Client"], indirect=True
 )
 """Marks cases whose memory comes from the fixture `opened`."""
+
+
+def web_client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
+    """Calls the HTTP front end of a memory in this process; with a token, one is needed."""
+    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=120)
 
 
 class Door:

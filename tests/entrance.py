@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,7 @@ from amemorix.host.operations import OPERATIONS
 from amemorix.location import TOKEN_ENV, locate
 from amemorix.ops import Operation
 
-__all__ = ["Turn", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "one_token", "reading", "refused", "rows", "said", "stats", "told", "written"]  # fmt: skip
+__all__ = ["Turn", "admin_of", "call", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "one_token", "reading", "refused", "rows", "said", "stats", "told", "written"]  # fmt: skip
 
 Turn = tuple[str, str] | tuple[str, str, str | float]
 """Speaker, text, and the time if it matters."""
@@ -26,27 +26,33 @@ DERIVED = ("episodes", "entities", "relations", "summaries_waiting")
 """Counts that move in the background."""
 
 
+async def call(host: AMemorixHostService, component: str, action: str = "", **args: Any) -> dict[str, Any]:
+    """Any call; it has to succeed."""
+    result = await host.invoke(component, {"action": action, **args} if action else args)
+    assert result["success"], result
+    return result
+
+
+def admin_of(component: str) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """`(host, action, **args)`: the actions of a component; they have to succeed."""
+    return lambda host, action, **args: call(host, component, action, **args)
+
+
 async def told(host: AMemorixHostService, text: str, **args: Any) -> dict[str, Any]:
     """Store a note; it has to succeed."""
     given = {"external_id": f"note-{next(_numbers)}", "source_type": "note", "text": text, **args}
-    result = await host.invoke("ingest_text", given)
-    assert result["success"], result
-    return result
+    return await call(host, "ingest_text", **given)
 
 
 async def said(host: AMemorixHostService, chat_id: str, *turns: Turn, **args: Any) -> dict[str, Any]:
     """Store chat turns; it has to succeed."""
     messages = [dict(zip(("speaker", "text", "time"), turn, strict=False)) for turn in turns]
-    result = await host.invoke("ingest_messages", {"chat_id": chat_id, "messages": messages, **args})
-    assert result["success"], result
-    return result
+    return await call(host, "ingest_messages", chat_id=chat_id, messages=messages, **args)
 
 
 async def found(host: AMemorixHostService, query: str = "", **args: Any) -> dict[str, Any]:
     """The whole answer of a search; it has to succeed."""
-    result = await host.invoke("search_memory", {"query": query, **args})
-    assert result["success"], result
-    return result
+    return await call(host, "search_memory", query=query, **args)
 
 
 async def hits(host: AMemorixHostService, query: str = "", **args: Any) -> list[dict[str, Any]]:
@@ -76,9 +82,7 @@ async def refused(
 
 async def stats(host: AMemorixHostService) -> dict[str, int]:
     """What is stored, as counts."""
-    result = await host.invoke("memory_stats", {})
-    assert result["success"], result
-    return {name: value for name, value in result.items() if type(value) is int}
+    return {name: value for name, value in (await call(host, "memory_stats")).items() if type(value) is int}
 
 
 async def written(host: AMemorixHostService) -> dict[str, int]:

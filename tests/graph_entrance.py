@@ -6,7 +6,7 @@ from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.testing import stale_indexes
-from entrance import reading, refused, told, written
+from entrance import admin_of, reading, refused, told, written
 
 __all__ = [
     "Rows",
@@ -33,11 +33,7 @@ def triple(subject: str, predicate: str, object_: str, **more: Any) -> dict[str,
     return {"subject": subject, "predicate": predicate, "object": object_, **more}
 
 
-async def graph(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    """A call that has to succeed."""
-    result = await host.invoke("memory_graph_admin", {"action": action, **args})
-    assert result["success"], result
-    return result
+graph = admin_of("memory_graph_admin")
 
 
 async def page(host: AMemorixHostService, **args: Any) -> dict[str, Any]:

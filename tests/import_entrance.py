@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
-from entrance import data_of
+from entrance import admin_of, data_of
 
 __all__ = ["COMPONENT", "admin", "created", "ended", "imported", "jsonl", "pasted", "raw_folder", "staged_file", "turn"]
 
@@ -19,11 +19,7 @@ OPEN = ("queued", "preparing", "running", "cancel_requested")
 SECONDS = 120.0
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    """Any action; it has to succeed."""
-    result = await host.invoke(COMPONENT, {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of(COMPONENT)
 
 
 async def created(host: AMemorixHostService, action: str, **args: Any) -> str:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from .language.normalise import clean_text
+from .ids import HIGHEST
+from .language.normalise import clean_text, normalise_name
 from .ops import ScopedRequest
 
 __all__ = [
-    "AskingRequest", "ChatRequest", "Count", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "PathInput", "RequiredName",
-    "TimeInput",
+    "AskingRequest", "ChatRequest", "Count", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "Offset",
+    "OneOrMore", "PathInput", "RequiredName", "TimeInput",
 ]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
@@ -65,11 +66,26 @@ def _name(value: Any) -> Any:
     return clean_text(value)
 
 
+def _has_letters(value: str) -> str:
+    if not normalise_name(value):
+        raise ValueError("has no letters or digits to be known by")
+    return value
+
+
+def _one_or_more(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
+Offset = Annotated[int, Field(ge=0, le=HIGHEST), BeforeValidator(_not_a_truth_value)]
 PathInput = Annotated[str, AfterValidator(_path)]
 TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
 Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
 RequiredName = Annotated[Name, Field(min_length=1)]
+LetteredName = Annotated[RequiredName, AfterValidator(_has_letters)]
+"""A name by which something can be known."""
+OneOrMore = BeforeValidator(_one_or_more)
+"""Of a list: its one item may be given alone."""
 
 
 class ChatRequest(ScopedRequest):

@@ -10,11 +10,12 @@ from pydantic import BeforeValidator, Field
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
-    "paragraph_key", "row_key", "row_number",
+    "HIGHEST", "KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key",
+    "paragraph_key", "plan_key", "row_key", "row_number",
 ]  # fmt: skip
 
 HIGHEST = 2**62
+"""No row has a higher number."""
 
 
 def paragraph_key(row: int) -> str:
@@ -30,6 +31,11 @@ def episode_key(row: int) -> str:
 def fact_key(row: int) -> str:
     """The public id of a fact."""
     return f"f{row}"
+
+
+def plan_key(row: int) -> str:
+    """The public id of a correction's plan."""
+    return f"c{row}"
 
 
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}

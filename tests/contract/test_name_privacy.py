@@ -10,15 +10,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
-from entrance import data_of
+from entrance import call, data_of
 
 ADMIN, GRAPH, FACTS = "memory_delete_admin", "memory_graph_admin", "memory_fact_admin"
-
-
-async def done(host: AMemorixHostService, component: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(component, args)
-    assert result["success"], result
-    return result
 
 
 async def talk(host: AMemorixHostService, chat: str, *turns: tuple[str, str, str]) -> None:
@@ -27,7 +21,7 @@ async def talk(host: AMemorixHostService, chat: str, *turns: tuple[str, str, str
         {"external_id": f"{chat}-{text}", "speaker": name, "person_id": person, "text": text, "time": 1.69e9 + at}
         for at, (name, person, text) in enumerate(turns)
     ]
-    await done(host, "ingest_messages", chat_id=chat, messages=messages)
+    await call(host, "ingest_messages", chat_id=chat, messages=messages)
     await host.settle(600)
 
 
@@ -53,9 +47,9 @@ async def test_a_fact_bears_the_name_of_the_chat_that_asks(
     await talk(host, "private:u1", (secret, "u1", "晚安 good night"))
     await talk(host, "qq:1", (name, "u1", line))
 
-    found = await done(host, "search_memory", query=query, chat_id="qq:1")
-    listed = await done(host, FACTS, action="list", chat_id="qq:1")
-    shown = await done(host, FACTS, action="get", fact_id=listed["items"][0]["id"], chat_id="qq:1")
+    found = await call(host, "search_memory", query=query, chat_id="qq:1")
+    listed = await call(host, FACTS, action="list", chat_id="qq:1")
+    shown = await call(host, FACTS, action="get", fact_id=listed["items"][0]["id"], chat_id="qq:1")
 
     assert [one["person"] for one in found["facts"]] == [name]
     assert [one["person"] for one in listed["items"]] == [name]
@@ -67,8 +61,8 @@ async def test_a_fact_bears_the_name_of_the_chat_that_asks(
 async def test_the_newest_of_several_names_is_shown(host: AMemorixHostService, first: str, newest: str) -> None:
     await talk(host, "qq:1", (first, "u1", "I live in Oslo."), (newest, "u1", "hello again"))
 
-    here = await done(host, FACTS, action="list", chat_id="qq:1")
-    everywhere = await done(host, FACTS, action="list")
+    here = await call(host, FACTS, action="list", chat_id="qq:1")
+    everywhere = await call(host, FACTS, action="list")
 
     assert [one["person"] for one in here["items"]] == [newest]
     assert [one["person"] for one in everywhere["items"]] == [first]
@@ -82,12 +76,12 @@ async def test_a_name_goes_with_the_only_chat_that_bore_it(
     await talk(host, "qq:1", (name, "u1", line))
     assert held(data_of(host), secret)
 
-    purged = await done(host, ADMIN, action="execute", mode="chat", selector="private:u1", purge=True)
+    purged = await call(host, ADMIN, action="execute", mode="chat", selector="private:u1", purge=True)
 
     assert purged["receipt"]["found"] == {}
     assert held(data_of(host), secret) == []
-    assert [one["person"] for one in (await done(host, FACTS, action="list"))["items"]] == [name]
-    found = await done(host, "search_memory", query=query, chat_id="qq:1")
+    assert [one["person"] for one in (await call(host, FACTS, action="list"))["items"]] == [name]
+    found = await call(host, "search_memory", query=query, chat_id="qq:1")
     assert [one["person"] for one in found["facts"]] == [name]
 
 
@@ -106,7 +100,7 @@ async def two_cats(host: AMemorixHostService, cats: tuple[str, ...], *, forward:
     await talk(host, "qq:1", ("Bob", "u1", line))
     await talk(host, "qq:2", ("Mia", "u2", other_line))
     source, target = (name, other) if forward else (other, name)
-    await done(host, GRAPH, action="merge_nodes", sources=[source], target=target)
+    await call(host, GRAPH, action="merge_nodes", sources=[source], target=target)
     await host.settle(600)
 
 
@@ -118,7 +112,7 @@ async def looked(host: AMemorixHostService, chat: str, query: str, name: str, pe
         (GRAPH, {"action": "search", "query": name[:3]}), (GRAPH, {"action": "node_detail", "node": name}),
         ("get_person_profile", {"person_id": person}), (FACTS, {"action": "list"}),
     ]  # fmt: skip
-    answers = [await done(host, component, **args, chat_id=chat) for component, args in calls]
+    answers = [await call(host, component, **args, chat_id=chat) for component, args in calls]
     return json.dumps(answers, ensure_ascii=False)
 
 
@@ -130,7 +124,7 @@ async def test_a_merge_shows_no_chat_the_words_of_another(
     for chat, name, cat in (("qq:1", "Bob", cats[1]), ("qq:2", "Mia", cats[3])):
         told = [{"subject": name, "predicate": "has", "object": cat}]
         text = {"external_id": chat, "source_type": "note", "text": f"{name}: {cat}", "relations": told}
-        await done(host, "ingest_text", chat_id=chat, **text)
+        await call(host, "ingest_text", chat_id=chat, **text)
     await two_cats(host, cats, forward=forward)
 
     here = await looked(host, "qq:1", cats[4], cats[1], "u1")
@@ -138,7 +132,7 @@ async def test_a_merge_shows_no_chat_the_words_of_another(
 
     assert cats[3] not in here
     assert cats[1] not in there
-    hits = (await done(host, "search_memory", query=cats[1], chat_id="qq:1"))["hits"]
+    hits = (await call(host, "search_memory", query=cats[1], chat_id="qq:1"))["hits"]
     assert any(cats[1] in sentence for hit in hits for sentence in hit["explain"].get("relations", ()))
 
 
@@ -152,9 +146,9 @@ async def test_a_name_that_the_chat_never_said_finds_nothing(
     for chat, strange in (("qq:1", cats[3]), ("qq:2", cats[1])):
         node = await host.invoke(GRAPH, {"action": "node_detail", "node": strange, "chat_id": chat})
         assert (node["success"], node["error_code"], node["details"]["field"]) == (False, "not_found", "node")
-        found = await done(host, GRAPH, action="search", query=strange, kind="entity", chat_id=chat)
+        found = await call(host, GRAPH, action="search", query=strange, kind="entity", chat_id=chat)
         assert found["items"] == []
-    assert (await done(host, GRAPH, action="node_detail", node=cats[1]))["node"]["name"] == cats[3 if forward else 1]
+    assert (await call(host, GRAPH, action="node_detail", node=cats[1]))["node"]["name"] == cats[3 if forward else 1]
 
 
 @pytest.mark.parametrize("cats", CATS)
@@ -165,13 +159,13 @@ async def test_a_purge_takes_the_name_of_what_was_merged(
     await two_cats(host, cats, forward=forward)
     assert held(data_of(host), cats[1])
 
-    purged = await done(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
+    purged = await call(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
 
     assert purged["receipt"]["found"] == {}
     assert held(data_of(host), cats[1]) == []
     assert held(data_of(host), cats[3])
-    assert (await done(host, GRAPH, action="node_detail", node=cats[3]))["node"]["name"] == cats[3]
-    assert (await done(host, GRAPH, action="node_detail", node=cats[3], chat_id="qq:2"))["node"]["name"] == cats[3]
+    assert (await call(host, GRAPH, action="node_detail", node=cats[3]))["node"]["name"] == cats[3]
+    assert (await call(host, GRAPH, action="node_detail", node=cats[3], chat_id="qq:2"))["node"]["name"] == cats[3]
 
 
 @pytest.mark.parametrize("cats", CATS)
@@ -179,19 +173,19 @@ async def test_a_name_that_another_chat_says_too_stays(host: AMemorixHostService
     await two_cats(host, cats, forward=True)
     await talk(host, "qq:3", ("Ann", "u3", cats[0]))
 
-    await done(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
+    await call(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
 
-    node = await done(host, GRAPH, action="node_detail", node=cats[1], chat_id="qq:3")
+    node = await call(host, GRAPH, action="node_detail", node=cats[1], chat_id="qq:3")
     assert node["node"]["name"] == cats[1]
 
 
 async def test_a_former_name_goes_after_a_rename_as_well(opened: Open) -> None:
     host = await opened()
     await two_cats(host, CATS[0], forward=False)
-    await done(host, GRAPH, action="rename_node", node=CATS[0][1], new_name="大猫猫")
+    await call(host, GRAPH, action="rename_node", node=CATS[0][1], new_name="大猫猫")
 
-    purged = await done(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
+    purged = await call(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
 
     assert purged["receipt"]["found"] == {}
     assert held(data_of(host), CATS[0][1]) == []
-    assert (await done(host, GRAPH, action="node_detail", node="大猫猫"))["node"]["name"] == "大猫猫"
+    assert (await call(host, GRAPH, action="node_detail", node="大猫猫"))["node"]["name"] == "大猫猫"

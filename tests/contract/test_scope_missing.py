@@ -11,12 +11,11 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.host.operations import OPERATIONS
 from amemorix.host.permission import _SCOPE_WORD, MOST_UNKNOWN, Operation, permitted  # pyright: ignore[reportPrivateUsage]
 from conftest import Open
-from doors import through_each_door
+from doors import through_each_door, web_client
 from entrance import contents, fitting, found, hits, refused, said, told
 from pace import assert_linear
 
@@ -175,8 +174,7 @@ async def test_a_scope_can_be_required(opened: Open) -> None:
 
 
 async def ask(host: AMemorixHostService, path: str, body: Mapping[str, Any]) -> httpx.Response:
-    transport = httpx.ASGITransport(app=create_app(host))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+    async with web_client(host) as web:
         return await web.post(f"{BASE_PATH}/{path}", json=body)
 
 

@@ -174,3 +174,14 @@ async def test_the_first_day_of_all_is_a_time_like_any_other(shanghai: AMemorixH
     assert (await found(shanghai, "风筝"))[0]["time"]["text"].startswith("0001-01-01T")
     for field in ("as_of", "time_start"):
         await found(shanghai, "昨天的风筝", **{field: time})
+
+
+async def test_facts_and_episodes_of_the_last_day_of_all_are_told(shanghai: AMemorixHostService) -> None:
+    await told(shanghai, "我住在上海。", "9999-12-31T23:30:00Z")  # no date of the users' clock
+    await told(shanghai, "我9999年12月搬家。", "9999-12-31T23:40:00Z")
+    await shanghai.settle(60)
+    facts = await shanghai.invoke("memory_fact_admin", {"action": "list", "chat_id": "c", "text": "上海"})
+    episodes = await shanghai.invoke("memory_episode_admin", {"action": "list", "chat_id": "c"})
+
+    assert "周宁 (9999-12-31): 我住在上海。" in [fact["sentence"] for fact in facts["items"]], facts
+    assert any("周宁 (9999-12-31): 我住在上海" in item["summary"] for item in episodes["items"]), episodes

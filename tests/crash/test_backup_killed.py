@@ -16,7 +16,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import contents, data_of, stats
+from entrance import admin_of, contents, data_of, stats
 from lives import Life, Tell
 
 ADMIN = "memory_runtime_admin"
@@ -86,10 +86,7 @@ def names_in(database: Path) -> tuple[set[str], list[int]]:
         return names, [db.execute(f"select count(*) from {kind}").fetchone()[0] for kind in kinds]
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(ADMIN, {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of(ADMIN)
 
 
 def clean(folder: Path) -> list[str]:

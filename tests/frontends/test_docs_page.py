@@ -13,11 +13,10 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.docs_page import docs_page
 from amemorix.frontends.http.openapi import openapi_document
 from amemorix.host.operations import OPERATIONS
-from entrance import one_token
+from doors import web_client
 
 PAGE = bytes(docs_page().body).decode()
 SCRIPT = re.findall(r"<script>(.*?)</script>", PAGE, re.S)
@@ -33,8 +32,7 @@ console.log(JSON.stringify(operationsOf(api).map((one) => {
 
 
 async def get(host: AMemorixHostService, path: str, token: str = "", **headers: str) -> httpx.Response:
-    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+    async with web_client(host, token) as web:
         return await web.get(path, headers=headers)
 
 

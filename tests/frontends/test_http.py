@@ -15,7 +15,7 @@ from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.host.operations import OPERATIONS
 from amemorix.testing import memory_host
 from amemorix.version import commit
-from entrance import one_token
+from doors import web_client
 
 MESSAGE = {
     "speaker": "周宁",
@@ -23,17 +23,6 @@ MESSAGE = {
     "time": "2025-03-01T09:00:00Z",
     "external_id": "m1",
 }
-
-
-def client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
-
-
-@pytest.fixture
-async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
-    async with client(host) as web:
-        yield web
 
 
 async def post(web: httpx.AsyncClient, path: str, body: Any = None, **options: Any) -> httpx.Response:
@@ -165,7 +154,7 @@ async def test_metrics_count_calls_and_show_the_memory(web: httpx.AsyncClient, h
 
 
 async def test_life_and_readiness(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host, client(host) as web:
+    async with memory_host(tmp_path) as host, web_client(host) as web:
         assert (await web.get("/readyz")).status_code == 200
         await host.stop()
         alive = {"success": True, "status": "alive", "version": __version__, "commit": commit()}

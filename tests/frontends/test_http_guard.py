@@ -11,14 +11,14 @@ from amemorix import AMemorixHostService
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.auth import LOGGED_A_MINUTE, host_of, is_loopback, resolves_to_loopback
 from amemorix.frontends.http.openapi import BASE_PATH
+from doors import web_client
 from entrance import one_token
 
 STATS = f"{BASE_PATH}/memory_stats"
 
 
 async def ask(host: AMemorixHostService, path: str = STATS, *, token: str = "", **headers: Any) -> httpx.Response:
-    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+    async with web_client(host, token) as web:
         method = "POST" if path.startswith(BASE_PATH) else "GET"
         return await web.request(method, path, headers=headers)
 

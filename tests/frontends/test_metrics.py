@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH
 from amemorix.testing import FrozenClock, HashEmbedder, pause_background
 from conftest import Open
@@ -28,13 +26,6 @@ def clock() -> FrozenClock:
 @pytest.fixture
 async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
     return await opened(clock=clock, embed=HashEmbedder())
-
-
-@pytest.fixture
-async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=create_app(host))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
-        yield web
 
 
 async def values(web: httpx.AsyncClient) -> dict[str, float]:

@@ -20,9 +20,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import openapi_document
 from amemorix.testing import HashEmbedder, memory_host
+from doors import web_client
 from sample_memory import FILLING
 
 EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "3"))
@@ -85,8 +85,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
             for component, args in FILLING:
                 assert (await host.invoke(component, args))["success"]
             await host.settle(600)
-            transport = httpx.ASGITransport(app=create_app(host))
-            return await stack.enter_async_context(httpx.AsyncClient(transport=transport, timeout=120))
+            return await stack.enter_async_context(web_client(host))
 
         yield Web(runner, runner.run(opened()))
         runner.run(stack.aclose())

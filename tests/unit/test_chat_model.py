@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import ChatUnavailable
-from amemorix.frontends.http.app import create_app
 from amemorix.ports import ChatInfo
 from amemorix.testing import ScriptedChat, memory_host
 from conftest import Open
+from doors import web_client
 from endpoint import ChatEndpoint, chat_endpoint, said
 from pace import until
 
@@ -244,8 +243,7 @@ async def test_prometheus_sees_what_was_asked(opened: Open) -> None:
     await ask(host)
     with pytest.raises(ChatUnavailable):
         await ask(host, "unknown")
-    transport = httpx.ASGITransport(app=create_app(host))
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as web:
+    async with web_client(host) as web:
         text = (await web.get("/metrics")).text
     assert 'amemorix_chat_calls_total{task="naming"} 1.0' in text
     assert 'amemorix_chat_failures_total{task="naming"} 0.0' in text

@@ -15,8 +15,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from ..errors import NotFound
 from ..frontends.python.blocking import Client
 from ..frontends.python.blocking import Memory as NativeMemory
-from ..frontends.python.chat_names import chat_of
-from .mem0_filters import meets
+from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of
+from .mem0_filters import matches
 
 __all__ = ["AsyncMemory", "Memory"]
 
@@ -26,9 +26,7 @@ log = logging.getLogger(__name__)
 ROOT, SOURCE = "mem0", "compat:mem0"
 IDS = ("user_id", "agent_id", "run_id")
 PROMOTED = (*IDS, "actor_id", "role", "expiration_date")
-PAGE, MOST_HITS = 1000, 200
 _UNSET: Any = object()
-Row = Mapping[str, Any]
 Kept = dict[str, Any]
 
 
@@ -49,6 +47,7 @@ class Memory:
             log.warning("without effect in the configuration: %s; `amemorix` says where the memory lies", sorted(given))
         at = ours.pop("url", None)
         self._memory: NativeMemory | Client = Client(at, **ours) if at else NativeMemory(**ours)
+        self._texts = ForeignItems(self._memory, SOURCE, chat_of(ROOT, ()))
 
     @classmethod
     def from_config(cls, config_dict: dict[str, Any]) -> Self:
@@ -110,7 +109,7 @@ class Memory:
         text = data if text is None else text
         if text is None and metadata is None and expiration_date is _UNSET:
             raise ValueError("text: give a text, metadata or an expiration_date.")
-        rows = self._rows([memory_id]).get(memory_id) or _not_found(memory_id)
+        rows = self._texts.get([memory_id]).get(memory_id) or _not_found(memory_id)
         kept = dict(_kept(rows[0]))
         kept["metadata"] = {**kept["metadata"], **_without_ids(metadata or {}, kept)}
         kept["updated_at"] = datetime.now(UTC).isoformat()
@@ -118,7 +117,7 @@ class Memory:
             kept["expiration_date"] = _day(expiration_date)
         if text is not None and text != _text(rows):
             self._memory.update(rows[0]["id"], text, metadata={ROOT: kept})
-            rows = self._rows([memory_id])[memory_id]
+            rows = self._texts.get([memory_id])[memory_id]
         expiry = {} if expiration_date is _UNSET else {"expires_at": _expiry(kept["expiration_date"]) or "never"}
         told = {"action": "amend", "ids": [rows[0]["id"]], "metadata": {ROOT: kept}, **expiry}
         self._memory.call("memory_text_admin", told)
@@ -126,7 +125,7 @@ class Memory:
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Delete a memory; raises ValueError if there is none of that id."""
-        rows = self._rows([memory_id]).get(memory_id) or _not_found(memory_id)
+        rows = self._texts.get([memory_id]).get(memory_id) or _not_found(memory_id)
         self._memory.forget(id=[row["id"] for row in rows])
         return {"message": "Memory deleted successfully!"}
 
@@ -168,13 +167,10 @@ class Memory:
         count = _count(top_k)
         if not count:
             return {"results": []}
-        found = self._memory.call(
-            "search_memory", query=query, scope="all", chat_pattern=_pattern(ids),
-            limit=MOST_HITS if set(wanted) - {*IDS} else min(MOST_HITS, 2 * count),
-        )  # fmt: skip
+        most = MOST_HITS if set(wanted) - {*IDS} else 2 * count
         hits: dict[str, Row] = {}
-        for hit in found["hits"]:
-            if hit["source"] == SOURCE and hit["score"] >= threshold and meets(_fields(hit), wanted):
+        for hit in self._texts.found(query, _pattern(ids), limit=most):
+            if hit["score"] >= threshold and matches(_fields(hit), wanted):
                 hits.setdefault(hit["external_id"], hit)
         results = self._items(list(hits)[:count])
         for item in results:
@@ -194,15 +190,11 @@ class Memory:
         ids, wanted = _wanted(filters)
         count = _count(top_k)
         chosen: dict[str, None] = {}
-        before: str | None = None
-        while before != "" and len(chosen) < count:
-            page = self._memory.call(
-                "memory_text_admin", action="list", scope="all", chat_pattern=_pattern(ids), source=SOURCE, limit=PAGE,
-                before=before,
-            )  # fmt: skip
-            chosen |= {row["external_id"]: None for row in page["items"] if meets(_fields(row), wanted)}
-            before = page["next"]
-        items = self._items(list(chosen)[:count])
+        for row in self._texts.listed(_pattern(ids)):
+            if len(chosen) == count:
+                break
+            chosen |= {row["external_id"]: None} if matches(_fields(row), wanted) else {}
+        items = self._items(list(chosen))
         return {"results": [{key: value for key, value in item.items() if key != "score"} for item in items]}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
@@ -241,25 +233,8 @@ class Memory:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _rows(self, memory_ids: Sequence[str]) -> dict[str, list[Row]]:
-        """Memory id -> its paragraphs, for those that are there."""
-        rows: dict[str, list[Row]] = {}
-        for start in range(0, len(memory_ids), PAGE):
-            part = memory_ids[start : start + PAGE]
-            found = self._memory.call(
-                "memory_text_admin",
-                action="get",
-                external_ids=list(part),
-                source=SOURCE,
-                scope="all",
-                chat_pattern=_pattern({}),
-            )
-            for row in found["items"]:
-                rows.setdefault(row["external_id"], []).append(row)
-        return rows
-
     def _items(self, memory_ids: Sequence[str]) -> list[dict[str, Any]]:
-        rows = self._rows(memory_ids)
+        rows = self._texts.get(memory_ids)
         return [_item(id_, rows[id_]) for id_ in memory_ids if id_ in rows]
 
 
@@ -323,7 +298,7 @@ def _wanted(filters: Mapping[str, Any] | None) -> tuple[dict[str, str], dict[str
     """The ids that a filter names, and the filter with the ids as they are stored. Raises ValueError."""
     ids = _ids(filters or {}, "filters: must name")
     wanted = {**(filters or {}), **ids}
-    meets({}, wanted)  # what it does not know is said even where nothing is stored
+    matches({}, wanted)  # what it does not know is said even where nothing is stored
     return ids, wanted
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..frontends.python.comparison import ORDERS, ordered
+from ..frontends.python.comparison import ORDERS, compared
 
-__all__ = ["meets"]
+__all__ = ["matches"]
 
 
-def meets(fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether the fields are as a filter wants them, every key of it. Raises ValueError for an operator that is unknown.
+def matches(fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether the fields match every key of a filter. Raises ValueError for an operator that is unknown.
 
     `{"key": value}`, `{"key": "*"}` (there is one), `{"key": {"eq" | "ne" | "in" | "nin" | "gt" | "gte" | "lt" | "lte" |
     "contains" | "icontains": …}}`, and `AND`, `OR`, `NOT` with a list of filters.
@@ -24,22 +24,22 @@ def _holds(fields: Mapping[str, Any], key: str, wanted: Any) -> bool:
     if key in ("AND", "OR", "NOT"):
         if not isinstance(wanted, list) or not wanted or not all(isinstance(one, Mapping) for one in wanted):
             raise ValueError(f"{key}: must be a list of filters.")
-        met = [meets(fields, one) for one in wanted]
+        met = [matches(fields, one) for one in wanted]
         return all(met) if key == "AND" else any(met) == (key == "OR")
     value = fields.get(key)
     if isinstance(wanted, Mapping):
-        met = [_compared(value, key, name, than) for name, than in wanted.items()]
+        met = [_satisfies(value, key, name, than) for name, than in wanted.items()]
         return all(met)
     return value is not None if wanted == "*" else _alike(value, wanted)
 
 
-def _compared(value: Any, key: str, name: str, than: Any) -> bool:
+def _satisfies(value: Any, key: str, name: str, than: Any) -> bool:
     if name in ("eq", "ne"):
         return _alike(value, than) == (name == "eq")
     if name in ("in", "nin"):
         return any(_alike(value, one) for one in than) == (name == "in")
     if name in ORDERS:
-        return ordered(value, name, than)
+        return compared(value, name, than)
     if name == "contains":
         return than in value if isinstance(value, str | list) else False
     if name == "icontains":

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import Conflict
 from ..graph import relation_restore
+from ..ids import paragraph_key, plan_key
 from ..ingest.service import new_paragraph, new_paragraphs
 from ..language.normalise import content_hash
 from ..store.access import TimeZones
@@ -43,7 +44,7 @@ class CorrectionWriter:
         ids = [item["id"] for item in items]
         targets = correction_rows.targets(db, ids, None, now)
         changed = [
-            f"p{item['id']}" for item in items
+            paragraph_key(item["id"]) for item in items
             if item["id"] not in targets or targets[item["id"]].content_hash.hex() != item["hash"]
         ]  # fmt: skip
         if changed:
@@ -58,14 +59,14 @@ class CorrectionWriter:
         alone = correction_rows.alone(db, details["relations"], [])
         ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
         db.run("correction_relations_end", ids=array(ended), now=now)
-        relation_restore.taken(db, ended, f"c{plan.id}")
+        relation_restore.taken(db, ended, plan_key(plan.id))
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _in_place(
         self, db: Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
     ) -> int:
         """Store the corrected copy of a paragraph, with what it was linked to but the wrong; returns its row."""
-        metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
+        metadata = json.loads(old.metadata) | {"corrects": paragraph_key(old.id), "correction": plan_key(plan.id)}
         new = new_paragraph(text, old.event_start, self._zones.of(old.chat_id))
         row: int = db.run(
             "correction_copy", old=old.id, flags=new.flags, content_hash=new.content_hash, content=new.content,
@@ -100,15 +101,15 @@ class CorrectionWriter:
         old, new, notes, at = result["superseded"], result["stored"], result["notes"], result["at"]
         # id -> (superseded at, deleted at, whether something newer stands under its reference); none if it was purged
         standing = {row[0]: row[1:] for row in db.run("correction_standing", ids=array([*old, *new, *notes]))}
-        moved = [f"p{p}" for p in (*new, *notes) if p not in standing or standing[p][:2] != (None, None)]
-        moved += [f"p{p}" for p in old if p not in standing or standing[p] != (at, None, False)]
+        moved = [paragraph_key(p) for p in (*new, *notes) if p not in standing or standing[p][:2] != (None, None)]
+        moved += [paragraph_key(p) for p in old if p not in standing or standing[p] != (at, None, False)]
         if moved:
             raise Conflict(
                 f"Plan c{plan.id}: {', '.join(moved)} changed since; it cannot be undone.",
                 field="plan_id",
                 changed=moved,
             )
-        ended = relation_restore.taken_by(db, result["relations"], f"c{plan.id}")
+        ended = relation_restore.taken_by(db, result["relations"], plan_key(plan.id))
         db.run("correction_revive", ids=array(old), at=at)
         db.run("correction_refs_revive", ids=array(old))
         db.run("correction_relations_revive", ids=array(ended))

@@ -18,6 +18,7 @@ from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
+from ..ids import plan_key
 from ..language.normalise import tokens
 from ..lazy_regex import lazy_regex
 from ..ports import ChatModel
@@ -177,7 +178,9 @@ class FeedbackService:
         try:
             plan = await self._plan(task, claim)
             if plan is not None and (await self._corrections.get(plan)).status == "awaiting_confirmation":
-                with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), {"plan_id": f"c{plan}"})):
+                with acting_as(
+                    Act("background", "feedback", "", "memory", self._clock.now(), {"plan_id": plan_key(plan)})
+                ):
                     await self._corrections.execute(plan, confirmed=True)
         except MemoryFault as exc:
             log.warning("feedback task %s failed: %s", task.id, exc)

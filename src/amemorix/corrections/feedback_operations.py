@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, RequiredName, TimeInput
-from ..ids import paragraph_key
+from ..fields import Count, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..ids import HIGHEST, paragraph_key, plan_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response
 from .feedback import FeedbackTask
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST = 2**62
 MOST_HITS = 50
 Status = Literal["pending", "running", "applied", "skipped", "failed"]
 RollbackStatus = Literal["none", "rolled_back", "failed"]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 def _hits(value: Any) -> Any:
@@ -64,21 +59,21 @@ class FeedbackQueued(Response):
 class ListFeedback(Request):
     """Which tasks to list."""
 
-    statuses: Annotated[list[Status], BeforeValidator(_listed)] = Field(
+    statuses: Annotated[list[Status], OneOrMore] = Field(
         default_factory=list, validation_alias=AliasChoices("statuses", "status")
     )
-    rollback_statuses: Annotated[list[RollbackStatus], BeforeValidator(_listed)] = Field(
+    rollback_statuses: Annotated[list[RollbackStatus], OneOrMore] = Field(
         default_factory=list, validation_alias=AliasChoices("rollback_statuses", "rollback_status")
     )
     query: Name = Field("", description="Words of the question.")
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class FeedbackId(Request):
     """A task."""
 
-    task_id: Count = Field(ge=1, le=LARGEST)
+    task_id: Count = Field(ge=1, le=HIGHEST)
 
 
 class RollbackFeedback(FeedbackId):
@@ -171,7 +166,7 @@ def _paragraph(place: int, id_: str) -> int | None:
     if id_[:1] == "e" and id_[1:].isdecimal():
         return None
     number = id_.removeprefix("p")
-    if not number.isdecimal() or int(number) > LARGEST:
+    if not number.isdecimal() or int(number) > HIGHEST:
         field = f"structured_content.{place}"
         raise InvalidRequest(f"{field}: {id_!r} is no id of a hit.", field=field)
     return int(number)
@@ -222,6 +217,6 @@ def _item(task: FeedbackTask) -> FeedbackItem:
         query_timestamp=task.asked_at, hit_ids=[paragraph_key(id_) for id_ in json.loads(task.hits)],
         status=task.status, due_at=task.due_at, attempts=task.attempts, decision=decision.get("decision", ""),
         confidence=decision.get("confidence", 0.0), said=decision.get("said", ""),
-        plan_id="" if plan is None else f"c{plan}", rollback_status=task.rollback_status, error=task.error,
+        plan_id="" if plan is None else plan_key(plan), rollback_status=task.rollback_status, error=task.error,
         updated_at=task.updated_at,
     )  # fmt: skip

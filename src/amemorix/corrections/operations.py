@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, Name
-from ..ids import paragraph_key
+from ..fields import Count, Name, Offset, OneOrMore
+from ..ids import HIGHEST, paragraph_key, plan_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.access import chat_key
 from .matcher import MOST_CANDIDATES, Wish
@@ -21,7 +21,6 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 Status = Literal["awaiting_confirmation", "executed", "rolled_back"]
-LARGEST = 2**62
 SHOWN_CHARS = 420
 
 
@@ -33,7 +32,7 @@ def _plan_number(value: Any) -> Any:
     return value
 
 
-PlanId = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_plan_number, json_schema_input_type=str | int)]
+PlanId = Annotated[int, Field(ge=1, le=HIGHEST), BeforeValidator(_plan_number, json_schema_input_type=str | int)]
 
 
 class PreviewCorrection(Request):
@@ -128,17 +127,12 @@ class ExecuteCorrection(PlanRequest):
 class ListCorrections(ScopedRequest):
     """Which plans to list."""
 
-    statuses: list[Status] = Field(default_factory=list, validation_alias=AliasChoices("statuses", "status"))
+    statuses: Annotated[list[Status], OneOrMore] = Field(
+        default_factory=list, validation_alias=AliasChoices("statuses", "status")
+    )
     chat_id: Name = ""
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_status(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("status"), str):
-            return {**data, "status": [data["status"]]}
-        return data
+    offset: Offset = 0
 
 
 class PlanItem(BaseModel):
@@ -185,7 +179,7 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
     plan = await kernel.corrections.preview(wish)
     found = plan.found
     return CorrectionPreview(
-        plan_id=f"c{plan.plan}", confidence=plan.confidence, action=plan.action, wrong=plan.wrong,
+        plan_id=plan_key(plan.plan), confidence=plan.confidence, action=plan.action, wrong=plan.wrong,
         right=plan.right, subject=plan.subject, note=plan.note, relations=plan.relations, facts=plan.facts,
         replacements=[
             ReplacementItem(id=paragraph_key(one.target.id), content=one.target.content, becomes=one.becomes or plan.note)
@@ -232,7 +226,7 @@ def _item(plan: Plan) -> PlanItem:
     details, result = json.loads(plan.plan), json.loads(plan.result)
     reading = details.get("reading", {})
     return PlanItem(
-        plan_id=f"c{plan.id}", text=plan.request, chat_id=plan.chat_id, person_id=plan.person_id, status=plan.status,
+        plan_id=plan_key(plan.id), text=plan.request, chat_id=plan.chat_id, person_id=plan.person_id, status=plan.status,
         action=reading.get("action", ""), wrong=reading.get("wrong", ""), right=reading.get("right", ""),
         superseded_ids=[paragraph_key(item["id"]) for item in details.get("paragraphs", ())],
         stored_ids=[paragraph_key(row) for row in (*result.get("stored", ()), *result.get("notes", ()))], requested_by=plan.requested_by,

@@ -12,6 +12,7 @@ from ..language.normalise import normalise_name
 from ..language.person_names import is_word
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
+from ..store.records import ABOUT
 from ..store.rows import persons as person_rows
 from .rows import Target
 from .sentence import FIRST, Sentence, kin
@@ -28,7 +29,6 @@ __all__ = [
     "whom_meant",
 ]
 
-ABOUT = 3
 _THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
 _BEGINS_WITH_PRONOUN = lazy_regex(r"^(?:[他她](?!们)|(?:he|she)\b)", re.I)
 _ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)

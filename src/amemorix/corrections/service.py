@@ -11,6 +11,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..facts.succession import MemUpdateChecker
+from ..ids import plan_key
 from ..indexes.projections import Indexes
 from ..ports import ChatModel
 from ..search.service import SearchService
@@ -142,7 +143,7 @@ class CorrectionService:
             plan=json.dumps(plan, ensure_ascii=False), requested_by=wish.requested_by, reason=wish.reason,
             now=self._clock.now(),
         ).fetchone()[0]  # fmt: skip
-        name(plan_id=f"c{id_}")
+        name(plan_id=plan_key(id_))
         facts = [one.value for one in correction_rows.facts(db, ids) if not (one.elsewhere or holds(left, one.value))]
         return Preview(
             id_, reading["action"], reading["wrong"], reading["right"], reading["subject"], found, confidence, note,
@@ -151,7 +152,7 @@ class CorrectionService:
 
     async def execute(self, id_: int, *, confirmed: bool) -> Plan:
         """Carry a plan out, in one transaction. Raises NotFound, Conflict, InvalidRequest if it is not confirmed."""
-        naming()(plan_id=f"c{id_}")
+        naming()(plan_id=plan_key(id_))
 
         def unit(db: Connection) -> Plan:
             plan, now = _plan(db, id_), self._clock.now()
@@ -172,7 +173,7 @@ class CorrectionService:
 
     async def rollback(self, id_: int) -> Plan:
         """Undo a plan that was carried out. Raises NotFound, Conflict if something newer stands on it."""
-        naming()(plan_id=f"c{id_}")
+        naming()(plan_id=plan_key(id_))
 
         def unit(db: Connection) -> Plan:
             plan, now = _plan(db, id_), self._clock.now()

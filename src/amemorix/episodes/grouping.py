@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import accumulate
 
 import numpy as np
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from ..config.model import Episode
 from ..language.extractive_summary import LINE_CHARS, cut, keywords, telling, title
 from ..language.normalise import term_hashes, tokens, unpack_terms
+from ..language.times import format_day
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows.paragraphs import PersonOf
+from ..store.rows.paragraphs import PersonOf, speaker_of
 from . import rows as episode_rows
 from .rows import BEGINNING, EpisodeDraft, Material, News, Place, Regrouping
 
-__all__ = ["SPEAKER", "TITLE_CHARS", "Derived", "Persons", "derive", "speaker_of", "times_of", "words_of"]
+__all__ = ["TITLE_CHARS", "Derived", "Persons", "derive", "times_of", "words_of"]
 
 BLOCK = 6
 """Paragraphs compared on each side of a possible change of topic."""
 COMPARED_AT_ONCE = 128
 """Places compared in one go: a table of so many paragraphs by their words stays small."""
-SPEAKER = 1
 TITLE_CHARS = 120
 MOST_LINES, SUMMARY_CHARS = 10, 800
 """Lines of a summary, and their characters where they are chosen by their words."""
@@ -189,7 +189,9 @@ def _rules_draft(db: Connection, segment: Sequence[Material], model_due: float |
         scope=segment[0].scope,
         stretch=segment[0].id,
         title=heading,
-        summary="\n".join(_told(speaker_of(persons, ids[i]), segment[i].event_start, texts[i], zone) for i in shown),
+        summary="\n".join(
+            _told(speaker_of(persons.get(ids[i], ())), segment[i].event_start, texts[i], zone) for i in shown
+        ),
         event_start=start,
         event_end=end,
         participants=tuple(dict.fromkeys(p.person_id for found in persons.values() for p in found)),
@@ -202,14 +204,9 @@ def _rules_draft(db: Connection, segment: Sequence[Material], model_due: float |
 
 def _told(speaker: str, at: float | None, text: str, zone: tzinfo) -> str:
     """A line of a summary: who said it, on which day, and what."""
-    day = "" if at is None else datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d")
+    day = "" if at is None else format_day(at, zone)
     who = f"{speaker} ({day}): " if speaker and day else f"{speaker or day}: " if speaker or day else ""
     return who + cut(text)
-
-
-def speaker_of(persons: Persons, paragraph: int) -> str:
-    """The name of who said it, empty if nobody is known to have."""
-    return next((person.name for person in persons.get(paragraph, ()) if person.role == SPEAKER), "")
 
 
 def times_of(segment: Sequence[Material]) -> tuple[float | None, float | None]:

@@ -20,9 +20,9 @@ from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.records import Entity, Relation
+from ..store.records import SPEAKER, Entity, Relation
 from . import rows as episode_rows
-from .grouping import SPEAKER, times_of, words_of
+from .grouping import times_of, words_of
 from .rows import EpisodeDraft, Material, Regrouping
 from .statements import StatementWriter, known_of
 from .window import LONGEST_LINE, SCHEMA, Known, Part, Prompt, Related, Statement, Window, prompt_for

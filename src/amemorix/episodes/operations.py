@@ -21,7 +21,6 @@ from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
 from . import rows as episode_rows
-from .grouping import speaker_of
 from .rows import EpisodeRow
 
 if TYPE_CHECKING:
@@ -262,7 +261,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
             EpisodeParagraph(
                 id=paragraph_key(id_),
                 content=rows[id_].content,
-                speaker=speaker_of(persons, id_),
+                speaker=paragraph_rows.speaker_of(persons.get(id_, ())),
                 person_ids=[p.person_id for p in persons.get(id_, ())],
                 external_id=rows[id_].external_id,
                 time_start=rows[id_].event_start,

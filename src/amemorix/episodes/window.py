@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..language.stopwords import is_name
-from ..language.times import read_time
+from ..language.times import format_day, local_moment, read_time
 from ..lazy_regex import lazy_regex
 from .grouping import TITLE_CHARS
 from .rows import Material
@@ -208,14 +208,14 @@ class Window:
         names = {row: name for name, row in self.people.items()}
         told = [f"{prompt.people}: {'; '.join(self.people) or '-'}", f"{prompt.known}:"]
         told += [
-            f"{fact_key(one.fact)} | {names.get(one.person, '')} | {_one_line(one.text)} | {prompt.since} {self._day(one.since)}"
+            f"{fact_key(one.fact)} | {names.get(one.person, '')} | {_one_line(one.text)} | {prompt.since} {format_day(one.since, self.zone)}"
             for one in self.known
         ]
         told += [f"- | {names.get(one.person, '')} | {one.sentence} | {prompt.noted}" for one in self.noted]
         told.append(f"{prompt.lines}:")
         for n, line in enumerate(self.lines, 1):
             speaker = _one_line(self.speakers.get(line.id, ""))
-            time = datetime.fromtimestamp(line.at, self.zone).strftime("%Y-%m-%d %H:%M %a")
+            time = local_moment(line.at, self.zone).strftime("%Y-%m-%d %H:%M %a")
             told.append(f"{n}. [{time}] {f'{speaker}: ' if speaker else ''}{_one_line(line.content)[:LONGEST_LINE]}")
         return "\n".join(told)
 
@@ -227,9 +227,6 @@ class Window:
             tuple(one for raw in said.statements if (one := self._statement(raw)) is not None),
             tuple(one for raw in said.relations if (one := self._related(raw)) is not None),
         )
-
-    def _day(self, at: float) -> str:
-        return datetime.fromtimestamp(at, self.zone).strftime("%Y-%m-%d")
 
     # episodes
 

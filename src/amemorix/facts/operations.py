@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import AskingRequest, Count, Name, RequiredName, TimeInput
-from ..ids import fact_key, paragraph_key, row_number
+from ..fields import AskingRequest, Count, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..ids import HIGHEST, fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
 from ..language.times import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST_OFFSET = 2**62
-LARGEST_ID = 2**62
 Status = Literal["active", "maybe_outdated", "conflicted", "superseded", "retracted"]
 EVERY_STATUS: tuple[Status, ...] = ("active", "maybe_outdated", "conflicted", "superseded", "retracted")
 Kind = Literal[
@@ -50,7 +48,7 @@ def _row_id(letter: str) -> Any:
     return BeforeValidator(read, json_schema_input_type=str | int)
 
 
-FactId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`."), _row_id("f")]
+FactId = Annotated[int, Field(ge=1, le=HIGHEST, description="The fact, such as `f12`."), _row_id("f")]
 
 
 class ListFacts(AskingRequest):
@@ -60,20 +58,13 @@ class ListFacts(AskingRequest):
     entity: Name = Field("", description="Only those about this entity.")
     attribute: Name = Field("", description="Only this attribute; `favourite` means every `favourite:<thing>`.")
     kind: Kind = Field("", description="Only statements of this kind.")
-    status: list[Status] = Field(
+    status: Annotated[list[Status], OneOrMore] = Field(
         default_factory=list,
         max_length=5,
         description="Only these; all when not given. `active` leaves out what may be outdated.",
     )
     limit: Count = Field(50, ge=1, le=1_000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_status(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("status"), str):
-            return {**data, "status": [data["status"]]}
-        return data
+    offset: Offset = 0
 
 
 class QueryFacts(ListFacts):
@@ -180,7 +171,7 @@ class FactStatusRequest(Request):
 
 
 LONGEST_VALUE = 1_000
-UndoId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`."), _row_id("u")]
+UndoId = Annotated[int, Field(ge=1, le=HIGHEST, description="The undo record, such as `u12`."), _row_id("u")]
 
 
 class _ByHand(Request):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import chain
 
 import numpy as np
@@ -14,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import fold
+from ..language.times import format_day
 from ..lazy_regex import lazy_regex
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
@@ -247,8 +247,8 @@ class FactReader:
         name = called.get(newest.speaker, ("", ""))[1]
         if newest.form != "message" or not name:
             return newest.sentence
-        day = datetime.fromtimestamp(newest.said, self._zones.of(chats.get(newest.scope, "")))
-        return f"{name} ({day:%Y-%m-%d}): {newest.sentence}"
+        day = format_day(newest.said, self._zones.of(chats.get(newest.scope, "")))
+        return f"{name} ({day}): {newest.sentence}"
 
 
 def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list[FactItem]:

@@ -22,6 +22,7 @@ from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
+from ..store.records import ABOUT
 from ..store.rows import embeddings as embedding_rows
 from .classifier import Floats, Judgement, classifier
 from .language.sentences import dated, retracts, sentences, spans
@@ -43,8 +44,6 @@ OWN_WORDS, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("rule", 0.7), ("summary"
 """(authority, confidence) of a speaker's own words, and of what others say."""
 NOT_THE_PERSON = ("bot", "assistant", "model", "summary", "llm", "inferred")
 """What an `evidence_source` begins with that is not the person's own words."""
-ABOUT = 3
-"""How a person is bound to a text that is about them."""
 LINES, WITHIN_SECONDS = 3, 1_800.0
 """Lines around one that may belong to it, and how far away they may be."""
 LAST = "^"
@@ -101,8 +100,6 @@ class Claim:
     importance: float = 0.5
     sentence: str = ""
     """The whole sentence, where the value is a part of it."""
-    change: bool = False
-    """It says that something is no longer as it was."""
     only_as_news: bool = False
     """It says nothing lasting by itself: it is worth keeping where it is news of what was said before."""
 
@@ -372,9 +369,7 @@ class ParagraphReader:
         if of.kind not in ANSWERED:
             return None
         whole = " ".join(f"“{asked}” {line}".split())
-        return _statement(
-            whole, paragraph.at, of.kind, round(replace(of, durable=0.6).importance, 3), change=judged.mode == "change"
-        )
+        return _statement(whole, paragraph.at, of.kind, round(replace(of, durable=0.6).importance, 3))
 
     # the lines around
 
@@ -444,7 +439,7 @@ def _of_sentence(
         text = dated(line, named, zone) if judged.kind not in ("identity", "habit") else line
         change = judged.mode == "change" or ending
         kind = "" if judged.kind == "none" else judged.kind
-        made = _statement(text, paragraph.at, kind, judged.importance, who=who, change=change)
+        made = _statement(text, paragraph.at, kind, judged.importance, who=who)
         later = max((span.end for _, span in named if span.start > paragraph.at), default=None)
         earlier = min((span.start for _, span in named if span.end < paragraph.at), default=None)
         if kind == "plan":
@@ -467,14 +462,14 @@ def _typed(paragraph: Paragraph, line: str, judged: Judgement, value: TypedValue
         told = paragraph.at if judged.mode == "change" or _CHANGE.search(line) else at
     return Claim(
         who, value.attribute, value.value, norm, value.polarity, at, None, told, kind=kind,
-        only_ends=ends and (norm == LAST or not value.explicit), importance=round(max(judged.importance, 0.6), 3), sentence=dated(line, named, zone), change=judged.mode == "change",
+        only_ends=ends and (norm == LAST or not value.explicit), importance=round(max(judged.importance, 0.6), 3), sentence=dated(line, named, zone),
     )  # fmt: skip
 
 
-def _statement(text: str, at: float, kind: str, importance: float, *, who: str = "", change: bool = False) -> Claim:
+def _statement(text: str, at: float, kind: str, importance: float, *, who: str = "") -> Claim:
     value = " ".join(text.split())
     norm = statement_norm(value)
-    return Claim(who, STATEMENT, value, norm, 1, at, kind=kind, importance=importance, change=change)
+    return Claim(who, STATEMENT, value, norm, 1, at, kind=kind, importance=importance)
 
 
 def whole_statement(text: str, at: float, *, kind: str = "") -> Claim:

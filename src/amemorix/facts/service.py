@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 
 from ..background.change_follower import ChangeFollower
@@ -13,6 +13,7 @@ from ..clock import Clock
 from ..config.model import Facts
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
+from ..language.times import format_day
 from ..ports import Embedder
 from ..store import changes as change_log
 from ..store.access import TimeZones
@@ -130,7 +131,7 @@ class FactService(ChangeFollower):
 
     def _statements(self, db: Connection, person: int, scope: int) -> list[Statement]:
         rows = db.run("fact_statements", person=person, scope=scope, limit=MOST_STATEMENTS).fetchall()
-        known = [Statement((row[0], row[1], row[2]), row[3], row[4], _day(row[5])) for row in rows]
+        known = [Statement((row[0], row[1], row[2]), row[3], row[4], format_day(row[5], UTC)) for row in rows]
         return list({one.key: one for one in reversed(known)}.values())[::-1]
 
     async def _compared(
@@ -142,7 +143,7 @@ class FactService(ChangeFollower):
         if claim.norm in (ANY, LAST):
             return heard, known
         key = (claim.attribute, claim.norm, claim.polarity)
-        new = Statement(key, claim.sentence or claim.value, claim.kind, _day(reading.paragraph.at))
+        new = Statement(key, claim.sentence or claim.value, claim.kind, format_day(reading.paragraph.at, UTC))
         if claim.only_as_news:
             if all(one.key != new.key for one in known):
                 news = await self._checker.news(new, known, reading.before)
@@ -280,7 +281,3 @@ def _with_closings(heard: Sequence[Heard]) -> Iterator[Heard]:
             )  # fmt: skip
             if all((other.claim.attribute, other.claim.norm) != (STATEMENT, norm) for other in heard):
                 yield replace(one, claim=said)
-
-
-def _day(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-__all__ = ["ANY", "AUTHORITY", "MOST", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
+__all__ = ["ANY", "AUTHORITY", "MOST", "Point", "Run", "Standing", "contradict", "timeline"]
 
-Authority = Literal["manual", "direct_user", "imported", "summary", "rule", "model"]
 Standing = Literal["active", "conflicted", "superseded"]
 Compatible = Callable[[str, str], bool]
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
 from ..errors import Conflict, InvalidRequest, StorageFailure
-from ..fields import Count, Name
+from ..fields import Count, Name, Offset
 from ..ids import KINDS, OperationId, operation_key, row_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST = 2**62
 MOST_ITEMS = 1_000
 WAIT = "False: a purge is left to the background; ask `get_operation` how far it is, and for the receipt when `status` is `purged`."
 _KEY = lazy_regex(r"([prnf])([0-9]{1,18})")
@@ -172,7 +171,7 @@ class GetOperation(Request):
 
     operation_id: OperationId
     limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most items.")
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class PurgeProgress(BaseModel):
@@ -224,7 +223,7 @@ class ListOperations(Request):
     mode: Annotated[DeleteMode | None, BeforeValidator(_known_mode)] = None
     status: Literal["executed", "restored", "purging", "purged"] | None = None
     limit: Count = Field(50, ge=1, le=MOST_ITEMS)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class OperationList(Response):

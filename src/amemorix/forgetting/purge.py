@@ -21,7 +21,7 @@ from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
 from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound, StorageFailure
-from ..ids import row_key
+from ..ids import operation_key, row_key
 from ..importing import rows as import_rows
 from ..indexes.maintenance import UpkeepService
 from ..indexes.projections import Indexes
@@ -154,7 +154,7 @@ class PurgeService:
         Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
         """
         ensure_not_restoring(self._store)
-        naming()(operation_id=f"d{operation}")
+        naming()(operation_id=operation_key(operation))
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
 
         def unit(db: Connection) -> None:
@@ -213,7 +213,7 @@ class PurgeService:
                 return None
             counts = {"deleted_before": len(gone["paragraph"]), "relations": len(gone["relation"])}
             operation = operation_rows.record(db, NewOperation("mixed", "purging", items, counts), now)
-            name(operation_id=f"d{operation}")
+            name(operation_id=operation_key(operation))
             return operation
 
         binned = await self._store.write(empty_bin)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..ids import paragraph_key
 from ..indexes.name_directory import NameDirectory
 from ..language.normalise import clean_text, fold, normalise_name
 from ..lazy_regex import lazy_regex
@@ -284,7 +285,7 @@ def paragraphs_holding(db: Connection, words: str, chat: int | None, after: int)
 
 def _paragraphs(db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
     found = set(row_ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))
-    missing += [f"p{id_}" for id_ in selector.paragraphs if id_ not in found]
+    missing += [paragraph_key(id_) for id_ in selector.paragraphs if id_ not in found]
     for query, keys in (
         ("paragraphs_of_hashes", selector.hashes), ("paragraphs_of_external_ids", selector.external_ids),
     ):  # fmt: skip

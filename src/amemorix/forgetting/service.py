@@ -16,7 +16,7 @@ from ..config.model import Config
 from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
-from ..ids import row_key
+from ..ids import operation_key, row_key
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store import operations as journal
@@ -201,8 +201,8 @@ class DeletionService:
             operation = journal.record(db, new, now)
             if purge:
                 begin_receipt(db, operation, plan.items)
-            relation_restore.taken(db, plan.ids("relation"), f"d{operation}")
-            name(operation_id=f"d{operation}")
+            relation_restore.taken(db, plan.ids("relation"), operation_key(operation))
+            name(operation_id=operation_key(operation))
             return replace(deleted, operation=operation)
 
         if purge:
@@ -212,7 +212,7 @@ class DeletionService:
     async def restore(self, operation: int, chosen: Sequence[tuple[str, int]] | None) -> Restored:
         """Bring back an operation, or these (kind, row) of it. Raises NotFound, or Conflict for a wrong state."""
         now = self._clock.now()
-        naming()(operation_id=f"d{operation}")
+        naming()(operation_id=operation_key(operation))
 
         def unit(db: Connection) -> Restored:
             found = _known(db, operation)
@@ -398,7 +398,7 @@ def _want(db: Connection, done: Restored) -> None:
     for place, one in enumerate(done.not_back):
         values = {"operation": done.operation, "kind": one.kind, "id": one.id}
         beneath = db.run("operations_beneath", **values).fetchall() if one.reason == HANGING else []
-        if first := ", ".join(f"d{operation}" for (operation,) in beneath):
+        if first := ", ".join(operation_key(operation) for (operation,) in beneath):
             done.not_back[place] = replace(one, reason=f"it rests on what {first} deleted: it comes back with that")
 
 

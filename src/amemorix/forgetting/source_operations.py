@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ..errors import NotFound
-from ..fields import Count, Name, RequiredName
+from ..fields import Count, Name, Offset, RequiredName
 from ..ids import operation_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.ports import Connection
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST_OFFSET = 2**62
 """Beyond any number of sources, and within what the database can count."""
 
 
@@ -30,7 +29,7 @@ class ListSources(ScopedRequest):
 
     chat_id: Name = Field(default="", description="Only those of this chat.")
     limit: Count = Field(100, ge=1, le=10_000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
 
 
 class SourceItem(BaseModel):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field
 
-from ..fields import AskingRequest, Count, Name, PathInput, RequiredName
-from ..language.normalise import normalise_name
+from ..fields import AskingRequest, Count, LetteredName, Name, Offset, OneOrMore, PathInput, RequiredName
 from ..ops import Request
 
 __all__ = [
@@ -15,27 +14,15 @@ __all__ = [
     "GraphSight", "MergeNodes", "NodeDetail", "RenameNode", "SearchGraph", "SuggestMerges", "WeighEdge",
 ]  # fmt: skip
 
-LARGEST_OFFSET = 2**62
 NODE = AliasChoices("node", "node_id", "name", "hash", "hash_or_name", "id")
 RELATION = AliasChoices("relation", "relation_id", "hash", "id", "edge_id")
 SOURCE = AliasChoices("source", "subject", "source_node")
 TARGET = AliasChoices("target", "object", "target_node")
 
 
-def _has_letters(value: str) -> str:
-    if not normalise_name(value):
-        raise ValueError("has no letters or digits to be known by")
-    return value
-
-
-def _one_or_more(value: Any) -> Any:
-    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
-
-
 Key = Annotated[Name, Field(description="An id such as `n12`, or a name or alias.")]
 RequiredKey = Annotated[RequiredName, Field(description="An id such as `n12`, or a name or alias.")]
-LetteredName = Annotated[RequiredName, AfterValidator(_has_letters)]
-LetteredKey = Annotated[RequiredKey, AfterValidator(_has_letters)]
+LetteredKey = Annotated[LetteredName, Field(description="An id such as `n12`, or a name or alias.")]
 
 
 class GraphSight(AskingRequest):
@@ -48,7 +35,7 @@ class GetGraph(GraphSight):
     """Which part of the graph."""
 
     limit: Count = Field(200, ge=1, le=5_000, description="Most nodes.")
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET, description="Nodes to pass over, in this order.")
+    offset: Offset = Field(0, description="Nodes to pass over, in this order.")
     order: Literal["importance", "recent", "name"] = Field(
         "importance", description="`importance`: the weights of a node's relations times the paragraphs behind them."
     )
@@ -102,13 +89,8 @@ class CreateNode(ByHand):
 
     name: LetteredName = Field(validation_alias=AliasChoices("name", "node"))
     type: Name = Field("", validation_alias=AliasChoices("type", "kind"))
-    aliases: list[RequiredName] = Field(default_factory=list, max_length=100)
+    aliases: list[LetteredName] = Field(default_factory=list, max_length=100)
     metadata: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("aliases")
-    @classmethod
-    def _have_names(cls, value: list[str]) -> list[str]:
-        return [_has_letters(alias) for alias in value]
 
 
 class DeleteNode(ByHand):
@@ -130,13 +112,11 @@ class RenameNode(ByHand):
 class MergeNodes(ByHand):
     """Nodes that are one and the same."""
 
-    sources: list[RequiredName] = Field(
+    sources: Annotated[list[RequiredName], OneOrMore] = Field(
         min_length=1, max_length=1_000, validation_alias=AliasChoices("sources", "source", "nodes"),
         description="Nodes that become part of the target: ids or names.",
     )  # fmt: skip
     target: RequiredKey = Field(validation_alias=AliasChoices("target", "target_node", "into"))
-
-    _bare = field_validator("sources", mode="before")(_one_or_more)
 
 
 class AliasEdit(ByHand):
@@ -163,13 +143,11 @@ class CreateEdge(ByHand):
     object: LetteredKey = Field(validation_alias=AliasChoices("object", "target"))
     confidence: float = Field(1.0, ge=0, le=1)
     weight: float | None = Field(None, gt=0, le=1_000, description="1 for a new relation if not given.")
-    paragraphs: list[RequiredName] = Field(
+    paragraphs: Annotated[list[RequiredName], OneOrMore] = Field(
         default_factory=list, max_length=1_000,
         validation_alias=AliasChoices("paragraphs", "paragraph", "source_paragraph", "paragraph_ids"),
         description="Paragraphs that say it; without any it is asserted by hand, and only the host sees it.",
     )  # fmt: skip
-
-    _bare = field_validator("paragraphs", mode="before")(_one_or_more)
 
 
 class EdgeEdit(ByHand):
@@ -201,7 +179,7 @@ class ListUndo(Request):
     """Which changes to list."""
 
     limit: Count = Field(50, ge=1, le=500)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
     include_undone: bool = False
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import Count, Name, RequiredName, TimeInput
+from ..fields import Count, Name, Offset, RequiredName, TimeInput
+from ..ids import HIGHEST
 from ..ops import NoArguments, Operations, Request, Response
 from ..store.ports import Connection
 from . import rows as import_rows
@@ -31,11 +32,10 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 COMPONENT = "memory_import_admin"
-LARGEST_OFFSET = 2**62
 MOST_CHUNKS = 500
 Strategy = Literal["auto", "factual", "narrative", "quote"]
 Ids = Annotated[list[RequiredName], Field(max_length=10_000)]
-RowNumber = Annotated[int, Field(ge=0, le=LARGEST_OFFSET)]
+RowNumber = Annotated[int, Field(ge=0, le=HIGHEST)]
 
 # what may be asked
 
@@ -207,7 +207,7 @@ class ListImports(Request):
     """Which tasks to list."""
 
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
     status: Literal["", "queued", "preparing", "running", "cancel_requested", "cancelled", "completed",
                     "completed_with_errors", "failed"] = ""  # fmt: skip
 
@@ -235,7 +235,7 @@ class GetChunks(Which):
     """Which chunks to show."""
 
     file_id: RequiredName
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
     limit: Count = Field(50, ge=1, le=MOST_CHUNKS)
     status: Literal["", "queued", "completed", "failed", "cancelled"] = ""
 

@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError
 
 from ..clock import Clock
 from ..errors import InvalidRequest, MemoryFault
-from ..fields import Name, RequiredName
-from ..ingest.operations import EntityInput, IngestMessages, IngestSummary, IngestText, NamingName, RelationInput
+from ..fields import LetteredName, Name, RequiredName
+from ..ingest.operations import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
 from ..ingest.service import IngestService
 from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name
@@ -61,7 +61,7 @@ class FurtherName(Request):
     """A further name of a person, in a chat or everywhere."""
 
     person_id: RequiredName
-    alias: NamingName
+    alias: LetteredName
     chat_id: Name = ""
 
 

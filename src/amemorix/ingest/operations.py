@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..fields import Name, RequiredName, TimeInput
+from ..fields import LetteredName, Name, RequiredName, TimeInput
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..ops import Operations, Request, Response
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .service import Outcome
 
 __all__ = [
-    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "NamingName", "RelationInput",
+    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput",
     "ops",
 ]  # fmt: skip
 
@@ -29,15 +29,7 @@ NO_CHAT = "chat_id is required (or group_id, or user_id)"
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
 
 
-def _named(value: str) -> str:
-    if not normalise_name(value):
-        raise ValueError("has no letters or digits to be known by")
-    return value
-
-
-NamingName = Annotated[RequiredName, AfterValidator(_named)]
-"""A name by which something can be known."""
-Aliases = Annotated[list[NamingName], Field(max_length=50)]
+Aliases = Annotated[list[LetteredName], Field(max_length=50)]
 
 
 class EntityInput(Request):
@@ -45,9 +37,9 @@ class EntityInput(Request):
 
     model_config = ConfigDict(json_schema_extra={"type": ["object", "string"]})
 
-    name: NamingName
+    name: LetteredName
     type: Name = ""
-    aliases: list[NamingName] = Field(
+    aliases: list[LetteredName] = Field(
         default_factory=list, max_length=100, description="Other names that mean it, in every chat."
     )
 
@@ -60,9 +52,9 @@ class EntityInput(Request):
 class RelationInput(Request):
     """Subject, predicate, object."""
 
-    subject: NamingName
+    subject: LetteredName
     predicate: RequiredName
-    object: NamingName
+    object: LetteredName
     confidence: float = Field(1.0, ge=0, le=1)
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.records import ChatKey, Entity, NewText, Person, Relation
+from ..store.records import SPEAKER, ChatKey, Entity, NewText, Person, Relation
 from ..store.rows import paragraphs as paragraph_rows
 from .service import IngestService, new_paragraphs, summary_source
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
@@ -31,7 +31,6 @@ CONTEXT = 2
 """Summaries of what was said before that the model is shown."""
 LONGEST_PAUSE = 86_400.0
 """Seconds that an endpoint's wish is heard."""
-SPEAKER = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, RequiredName, TimeInput
-from ..ids import paragraph_key, row_number
+from ..fields import Count, ManyChatsRequest, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..ids import HIGHEST, paragraph_key, row_number
 from ..language.times import read_bound, read_expiry
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-HIGHEST = 2**62
-SPEAKER = 1
 
 
 def _text_id(value: Any) -> Any:
@@ -36,10 +34,6 @@ def _text_id(value: Any) -> Any:
 
 
 TextId = Annotated[int, BeforeValidator(_text_id), Field(json_schema_extra={"type": ["string", "integer"]})]
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
 
 
 class ListTexts(ManyChatsRequest):
@@ -58,12 +52,12 @@ class ListTexts(ManyChatsRequest):
 class GetTexts(ManyChatsRequest):
     """Which texts to show."""
 
-    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+    ids: Annotated[list[TextId], OneOrMore, Field(max_length=1_000)] = Field(
         default_factory=list,
         validation_alias=AliasChoices("ids", "id"),
         description="Such as `p12`, as hits give them.",
     )
-    external_ids: Annotated[list[RequiredName], BeforeValidator(_listed), Field(max_length=1_000)] = Field(
+    external_ids: Annotated[list[RequiredName], OneOrMore, Field(max_length=1_000)] = Field(
         default_factory=list,
         validation_alias=AliasChoices("external_ids", "external_id"),
         description="The caller's ids of texts of `source`, in the place of `ids` or beside them.",
@@ -100,7 +94,7 @@ class ListChats(ManyChatsRequest):
         "", max_length=512, validation_alias=AliasChoices("text", "keyword"), description="Part of the chat's id."
     )
     limit: Count = Field(50, ge=1, le=1_000)
-    offset: Count = Field(0, ge=0, le=HIGHEST)
+    offset: Offset = 0
 
 
 class ChatItem(BaseModel):
@@ -159,7 +153,7 @@ class FoundTexts(ScopedResponse):
 class AmendTexts(Request):
     """Which texts, and what is to be said of them."""
 
-    ids: Annotated[list[TextId], BeforeValidator(_listed), Field(min_length=1, max_length=1_000)] = Field(
+    ids: Annotated[list[TextId], OneOrMore, Field(min_length=1, max_length=1_000)] = Field(
         validation_alias=AliasChoices("ids", "id"), description="Such as `p12`; of a long text any of its paragraphs."
     )
     metadata: dict[str, Any] | None = Field(None, description="In the place of what each had.")
@@ -315,7 +309,7 @@ def _items(db: Connection, ids: Sequence[int]) -> list[StoredText]:
     return [
         StoredText(
             id=paragraph_key(id_), text=row.content, chat_id=row.chat_id, source=row.source, source_type=row.source_type,
-            kind=row.kind, speaker=next((one.name for one in persons.get(id_, ()) if one.role == SPEAKER), ""),
+            kind=row.kind, speaker=paragraph_rows.speaker_of(persons.get(id_, ())),
             person_ids=list(dict.fromkeys(one.person_id for one in persons.get(id_, ()))), time=row.event_start,
             recorded_at=row.recorded_at, expires_at=expiry.get(id_), external_id=row.external_id, part=row.position,
             tags=json.loads(row.tags), metadata=json.loads(row.metadata),

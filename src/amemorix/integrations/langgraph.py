@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from ..extras import require
 from ..frontends.python.blocking import Client, Memory
-from ..frontends.python.chat_names import chat_of, names_of
-from ..frontends.python.comparison import ORDERS, ordered
+from ..frontends.python.comparison import ORDERS, compared
+from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of, names_of
 from ..language.normalise import clean_text
 
 require("langgraph", "The store for LangGraph")
@@ -36,11 +36,8 @@ from langgraph.store.base import (
 
 __all__ = ["AMemorixStore"]
 
-PAGE = 1000
-MOST_HITS = 200
 INDEXED, UNINDEXED = "indexed", "unindexed"
 NO_TEXT = "(no text)"
-Row = Mapping[str, Any]
 
 
 class AMemorixStore(BaseStore):
@@ -65,6 +62,7 @@ class AMemorixStore(BaseStore):
         self._name = name
         self._likely_only = likely_only
         self._source = chat_of("langgraph", [name])
+        self._items = ForeignItems(memory, self._source, self._source)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -74,7 +72,7 @@ class AMemorixStore(BaseStore):
             validate_op_namespace(op)
         got = [op for op in asked if isinstance(op, GetOp)]
         puts = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
-        held = self._held([*((op.namespace, op.key) for op in got), *puts])
+        held = self._items.get(_external_id(*key) for key in [*((op.namespace, op.key) for op in got), *puts])
         results = [self._answer(op, held) for op in asked]
         self._put(puts.values(), held)
         return results
@@ -95,15 +93,6 @@ class AMemorixStore(BaseStore):
             return [_item(row, score) for row, score in found]
         return self._namespaces(op) if isinstance(op, ListNamespacesOp) else None
 
-    def _held(self, keys: Iterable[tuple[tuple[str, ...], str]]) -> dict[str, list[Row]]:
-        """External id -> the paragraphs of the item, for those that are there."""
-        ids = list(dict.fromkeys(_external_id(*key) for key in keys))
-        held: dict[str, list[Row]] = {}
-        for start in range(0, len(ids), PAGE):
-            for row in self._texts("get", external_ids=ids[start : start + PAGE])["items"]:
-                held.setdefault(row["external_id"], []).append(row)
-        return held
-
     def _found(self, op: SearchOp) -> list[tuple[Row, float | None]]:
         chosen: list[tuple[Row, float | None]] = []
         seen: set[str] = set()
@@ -112,29 +101,19 @@ class AMemorixStore(BaseStore):
         for row, score in chain(hits, rest):
             if len(chosen) == op.offset + op.limit:
                 break
-            if row["external_id"] not in seen and _meets(_kept(row)["value"], op.filter or {}):
+            if row["external_id"] not in seen and _matches_filter(_kept(row)["value"], op.filter or {}):
                 chosen.append((row, score))
             seen.add(row["external_id"])
         return chosen[op.offset :]
 
     def _hits(self, op: SearchOp) -> Iterator[tuple[Row, float | None]]:
-        wanted = max(1, 2 * (op.offset + op.limit))  # an item may be of several texts
-        wanted = MOST_HITS if op.filter else min(MOST_HITS, wanted)
-        chats = f"{self._chat(INDEXED, op.namespace_prefix)}*"
-        found = self._memory.call("search_memory", query=op.query or "", limit=wanted, scope="all", chat_pattern=chats)
-        yield from ((hit, hit["confidence"]) for hit in found["hits"] if hit["source"] == self._source)
+        wanted = MOST_HITS if op.filter else max(1, 2 * (op.offset + op.limit))  # an item may be of several texts
+        found = self._items.found(op.query or "", f"{self._chat(INDEXED, op.namespace_prefix)}*", limit=wanted)
+        yield from ((hit, hit["confidence"]) for hit in found)
 
     def _listed(self, prefix: tuple[str, ...]) -> Iterator[tuple[Row, float | None]]:
         """Rows of the namespaces below the prefix, the last stored first."""
-
-        def pages(kind: str) -> Iterator[Row]:
-            before: str | None = None
-            while before != "":
-                page = self._texts("list", chat_pattern=f"{self._chat(kind, prefix)}*", limit=PAGE, before=before)
-                yield from page["items"]
-                before = page["next"]
-
-        both = (pages(INDEXED), pages(UNINDEXED))
+        both = (self._items.listed(f"{self._chat(kind, prefix)}*") for kind in (INDEXED, UNINDEXED))
         return ((row, None) for row in heapq.merge(*both, key=lambda row: -int(row["id"][1:])))
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -145,7 +124,7 @@ class AMemorixStore(BaseStore):
         )["items"]:  # fmt: skip
             found |= {names_of(chat["chat_id"]) for chat in page}
         spaces = {names[2:] for names in found}
-        chosen = (one for one in spaces if all(_matches(condition, one) for condition in conditions))
+        chosen = (one for one in spaces if all(_matches_condition(condition, one) for condition in conditions))
         return sorted({one[: op.max_depth] for one in chosen})[op.offset : op.offset + op.limit]
 
     # writing
@@ -199,11 +178,6 @@ class AMemorixStore(BaseStore):
     def _chat(self, kind: str, namespace: Iterable[str]) -> str:
         return chat_of("langgraph", [self._name, kind, *namespace])
 
-    def _texts(self, action: str, **arguments: Any) -> dict[str, Any]:
-        return self._memory.call(
-            "memory_text_admin", {"action": action, "source": self._source, "scope": "all", **arguments}
-        )
-
 
 def _external_id(namespace: Sequence[str], key: str) -> str:
     return hashlib.sha256(json.dumps([*namespace, key]).encode()).hexdigest()
@@ -228,28 +202,30 @@ def _told(value: Any, name: str = "") -> list[str]:
     return [] if value is None else [f"{name}: {value}"]
 
 
-def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+def _matches_condition(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = condition.path
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :] if path else ()
     return len(part) == len(path) and all(want in ("*", one) for want, one in zip(path, part, strict=True))
 
 
-def _meets(value: Any, wanted: Any) -> bool:
-    """Whether a value is as a filter wants it: equal, or as its operators say; objects by the keys that are named."""
+def _matches_filter(value: Any, wanted: Any) -> bool:
+    """Whether a value matches a filter: equal, or by its operators; of an object the keys that the filter names."""
     if isinstance(wanted, Mapping):
         named = cast(Mapping[str, Any], wanted)
         if any(key.startswith("$") for key in named):
-            return all(_compared(value, name, than) for name, than in named.items())
-        return isinstance(value, Mapping) and all(_meets(cast(Row, value).get(key), one) for key, one in named.items())
+            return all(_satisfies(value, name, than) for name, than in named.items())
+        return isinstance(value, Mapping) and all(
+            _matches_filter(cast(Row, value).get(key), one) for key, one in named.items()
+        )
     if isinstance(wanted, list | tuple) and isinstance(value, list):
         some, others = cast(Sequence[Any], wanted), cast(list[Any], value)
-        return len(some) == len(others) and all(map(_meets, others, some))
+        return len(some) == len(others) and all(map(_matches_filter, others, some))
     return value == wanted
 
 
-def _compared(value: Any, name: str, than: Any) -> bool:
+def _satisfies(value: Any, name: str, than: Any) -> bool:
     if name in ("$eq", "$ne"):
         return (value == than) == (name == "$eq")
     if name.removeprefix("$") not in ORDERS:
         raise ValueError(f"Unsupported operator {name}: there are $eq, $ne, $gt, $gte, $lt and $lte.")
-    return ordered(value, name.removeprefix("$"), than)
+    return compared(value, name.removeprefix("$"), than)

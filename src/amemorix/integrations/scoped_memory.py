@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import InvalidRequest, NotReady
 from ..frontends.python.blocking import Client, Memory
-from ..frontends.python.calls import Answering, AsyncCalls
+from ..frontends.python.calls import Answering, AsyncCalls, scope_of
 from ..frontends.python.memory import AsyncClient, AsyncMemory
 from ..frontends.python.results import Hits, Memo
 
@@ -50,7 +50,7 @@ class ScopedMemory:
         if not (self.user or self.chat):
             raise InvalidRequest("user: say for whom (user=), or in which chat (chat=).", field="user")
         self.calls: AsyncCalls = memory if isinstance(memory, AsyncCalls) else _Threaded(memory)
-        self.where = {key: value for key, value in (("chat_id", self.chat), ("user_id", self.user)) if value}
+        self.where = scope_of(self.user, self.chat, everything=False)
         self._memory = memory
 
     @property

@@ -8,7 +8,7 @@ from ..lazy_regex import lazy_regex
 from .normalise import STOP_WORDS, normalise_name, tokens
 from .times import has_time_words
 
-__all__ = ["ABSTRACT", "CHINESE_TALK", "LONGEST_NAME", "VAGUE", "is_name", "is_talk"]
+__all__ = ["CHINESE_TALK", "LONGEST_NAME", "VAGUE", "is_name", "is_talk"]
 
 LONGEST_NAME = 60
 _VAGUE_WORDS = """
@@ -27,9 +27,6 @@ blast break look go try ton tons plan plans well step steps care love luck bunch
 """
 VAGUE = frozenset(_VAGUE_WORDS.split())
 """They stand for something, or fill a place in talk."""
-_ABSTRACT_WORDS = "重点 关键 结果 目的 原因 前提 标题 题目 理由 条件 主角 主题 内容 价格 密码 答案 目标 对方 对象 主要 首先 其次 最后 缺点 优点 好处 坏处"
-ABSTRACT = frozenset(_ABSTRACT_WORDS.split())
-"""Chinese words of which a statement says nothing without what they belong to."""
 _LETTER = lazy_regex(r"[^\W\d_]")
 
 

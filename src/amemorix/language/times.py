@@ -14,7 +14,7 @@ from .time_grammar import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
     "NEVER", "Edge", "Span", "asks_something", "asks_when", "date_words",
-    "find_span", "format_time", "has_time_words", "is_question", "local_zone", "read_bound",
+    "find_span", "format_day", "format_time", "has_time_words", "is_question", "local_moment", "local_zone", "read_bound",
     "read_event", "read_expiry", "read_instant", "read_time",
 ]  # fmt: skip
 
@@ -159,12 +159,17 @@ def find_span(text: str, *, now: float, zone: tzinfo) -> list[tuple[str, Span]]:
 
 def format_time(epoch: float, zone: tzinfo) -> str:
     """ISO 8601 to the second with the offset of `zone`, such as `2025-03-01T09:30:00+08:00`."""
-    return _local(epoch, zone).isoformat(timespec="seconds")
+    return local_moment(epoch, zone).isoformat(timespec="seconds")
+
+
+def format_day(epoch: float, zone: tzinfo) -> str:
+    """The day, such as `2025-03-01`."""
+    return local_moment(epoch, zone).date().isoformat()
 
 
 def date_words(epoch: float, zone: tzinfo, cjk: bool) -> str:
     """The day in words that a search can match: `8 May 2023`, or `2023年5月8日` for a text in Chinese."""
-    day = _local(epoch, zone)
+    day = local_moment(epoch, zone)
     if cjk:
         return f"{day.year}年{day.month}月{day.day}日"
     return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"
@@ -214,19 +219,16 @@ class _LocalZone(tzinfo):
         return wall if wall.utcoffset() == moment.utcoffset() else wall.replace(fold=1)
 
 
-def _local(epoch: float, zone: tzinfo) -> datetime:
-    return _moment(
-        math.floor(epoch), zone
-    )  # the last instant of a day is nearer to the next day than a datetime can tell
+def local_moment(epoch: float, zone: tzinfo) -> datetime:
+    """The second in the zone, or in UTC where the zone has no date for it: within a day of the years 1 and 9999."""
+    # the last instant of a day is nearer to the next day than a datetime can tell
+    return _moment(math.floor(epoch), zone)
 
 
 def _moment(epoch: float, zone: tzinfo) -> datetime:
     try:
         return datetime.fromtimestamp(epoch, zone)
-    except (
-        OverflowError,
-        ValueError,
-    ):  # within a day of the years 1 and 9999 another zone has no date, and UTC may not
+    except (OverflowError, ValueError):  # of a zone that has no date for it
         return datetime.fromtimestamp(min(max(epoch, _FIRST), _LATEST - 1), UTC)
 
 

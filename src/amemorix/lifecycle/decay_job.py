@@ -13,6 +13,7 @@ from ..audit_context import Act, acting_as
 from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Lifecycle
+from ..ids import paragraph_key
 from ..search.retention import DAY
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
@@ -101,7 +102,7 @@ class LifecycleRounds:
             ids = [row[0] for row in db.run("paragraphs_expired", now=now, limit=most)]
             if ids:
                 discard(db, ids, "expired", now)
-                items = [{"id": f"p{id_}"} for id_ in ids]
+                items = [{"id": paragraph_key(id_)} for id_ in ids]
                 retention_rows.log(db, "expire", items, kinds=["paragraph"], requested_by=BY, now=now)
             return len(ids)
 

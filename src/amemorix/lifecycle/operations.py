@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from ..fields import ChatRequest, Count, Name
+from ..fields import ChatRequest, Count, Name, Offset
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..search.retention import DAY, Action
 from ..store.ports import Connection
@@ -23,7 +23,6 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 PREVIEW_CHARS = 200
-LARGEST_OFFSET = 2**62
 MOST_HOURS = 1_000_000.0
 Target = Annotated[str, Field(min_length=1, max_length=2000)]
 Kind = Literal["", "paragraph", "relation"]
@@ -152,7 +151,7 @@ class ListBin(ChatRequest):
     """Which part of the recycle bin."""
 
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
 
 
 class BinItem(BaseModel):

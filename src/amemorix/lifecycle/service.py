@@ -12,6 +12,7 @@ from ..episodes import rows as episode_rows
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..facts import rows as fact_rows
 from ..graph import relation_restore
+from ..ids import episode_key, fact_key
 from ..search.retention import Action, RetentionRules
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -103,8 +104,10 @@ class LifecycleService:
         def unit(db: Connection) -> Done:
             members = episode_rows.members(db, episodes)
             stated = fact_rows.evidence_of(db, facts, now)  # nothing of a fact that a hand gave: no paragraph is used
-            groups = {f"e{id_}": members.get(id_, ()) for id_ in episodes}
-            groups |= {f"f{id_}": [one.paragraph for one in stated[id_] if one.stance == "support"] for id_ in stated}
+            groups = {episode_key(id_): members.get(id_, ()) for id_ in episodes}
+            groups |= {
+                fact_key(id_): [one.paragraph for one in stated[id_] if one.stance == "support"] for id_ in stated
+            }
             known = self._every(db, refs, groups.values(), scopes)
             missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
             missing += [key for key, held in groups.items() if not any(("paragraph", p) in known for p in held)]

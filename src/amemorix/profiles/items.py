@@ -10,7 +10,7 @@ from math import ceil
 from typing import Literal
 
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import format_time
+from ..language.times import format_day
 from ..lazy_regex import lazy_regex
 
 __all__ = [
@@ -187,5 +187,5 @@ def worded(item: ProfileItem, *, chinese: bool, zone: tzinfo | None = None) -> s
     text += item.mark
     if zone is None or not item.dated:
         return text
-    day = format_time(item.at, zone)[:10]
+    day = format_day(item.at, zone)
     return f"{text}（{day}）" if chinese else f"{text} ({day})"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ..errors import NotFound
-from ..fields import Count, Name, RequiredName
-from ..ids import paragraph_key
+from ..fields import Count, Name, Offset, RequiredName
+from ..ids import HIGHEST, paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
 from ..store import operations as operation_rows
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST_OFFSET = 2**62
 LONGEST_TEXT = 20_000
 EVIDENCE = 12
 """Pieces of evidence of a profile that is shown after a change."""
@@ -98,7 +97,7 @@ class Corrected(Response):
 class UndoEvidence(Request):
     """Which correction to undo."""
 
-    operation_id: Count = Field(ge=1, le=LARGEST_OFFSET, description="What `correct_evidence` answered.")
+    operation_id: Count = Field(ge=1, le=HIGHEST, description="What `correct_evidence` answered.")
     refresh: bool = Field(True, description="Of no effect: a profile is read when it is asked for.")
     limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
 
@@ -116,7 +115,7 @@ class ListProfiles(Request):
 
     keyword: Name = Field("", description="Only persons whose id, name or alias holds it.")
     limit: Count = Field(50, ge=1, le=200)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
 
 
 class ProfileEntry(BaseModel):
@@ -167,7 +166,7 @@ class History(Who):
     """Of whom to tell how it was."""
 
     limit: Count = Field(20, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
 
 
 class Snapshot(BaseModel):
@@ -220,7 +219,7 @@ class ProfileStatusRequest(Request):
         "", description="Only these; all when empty."
     )
     limit: Count = Field(20, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    offset: Offset = 0
 
 
 class ProfileTask(BaseModel):

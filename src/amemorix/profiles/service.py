@@ -13,6 +13,7 @@ from ..errors import InvalidRequest
 from ..facts.query import FactReader
 from ..facts.rows import FactRow, Moment
 from ..facts.rows import held as facts_held
+from ..ids import fact_key
 from ..indexes.projections import Indexes
 from ..language.normalise import is_mostly_cjk, normalise_name, tokens
 from ..language.stopwords import is_talk
@@ -284,7 +285,7 @@ class PersonProfileService:
         said = profile_rows.said(db, [fact.id for fact in facts], rows, now, as_of)
         shown = next((one.sentence for some in said.values() for one in some if one.sentence), "")
         chinese = is_mostly_cjk(" ".join([shown, *(fact.value for fact in facts)]))
-        ends = {f"f{fact.id}": fact.valid_to for fact in facts}
+        ends = {fact_key(fact.id): fact.valid_to for fact in facts}
 
         def is_open(item: ProfileItem) -> bool:
             if item.section != "plans" or ends[item.ref] is not None:

@@ -36,26 +36,27 @@ OWN = ("direct_user", "manual")
 """Authorities of what a person said themselves, or a hand confirmed."""
 BY_HAND = 0.7
 """The least weight of what a hand or another program has stated."""
-HAPPENED = 1.6
+EVENT_FACTOR = 1.6
 """A factor for what happened to a person: it is asked for as often as what lasts."""
-NEWS = 0.3
+NEWS_FACTOR = 0.3
 """A factor for what was kept only because it is news of something else."""
-ALL_TOLD = 9
+TELLING_ENOUGH = 9
 """Words that say something in particular with which a statement has all of its weight."""
-OLDER = 0.85
+DOUBTED_FACTOR = 0.85
 """A factor for what something later puts in doubt."""
-CONTESTED = 0.6
+CONTESTED_FACTOR = 0.6
 """A factor for what somebody says against the person's own word: it comes after that, however new it is."""
-HANDED_IN = 0.6
+RELATION_WEIGHT = 0.6
 """The weight of a relation."""
 TELLING, TELLING_WORDS = 3, 2
 """Lines shown of somebody of whom nothing lasting is known, and telling words of the least of them."""
-_CONTESTED = {
+_CONTESTED_MARKS = {
     True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
     False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
 }
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
-_DOUBTED = (" (outdated?)", "（可能已过时）")
+_DOUBTED_MARKS = (" (outdated?)", "（可能已过时）")
+"""What is added to a fact that something later puts in doubt."""
 MONTH = 31
 """Days of a stretch of time up to which its middle is told as a day."""
 PAST = ("event", "opinion")
@@ -161,9 +162,11 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
     words = _with_dates(shortened(sentence), said_at, zone)
     weight = fact.importance
     if fact.attribute == STATEMENT:
-        weight *= clarity(words) * math.sqrt(min(1.0, telling_words(words) / ALL_TOLD))
-        weight *= 1.0 if fact.kind or fact.asserted_at is not None else NEWS
-    weight = min(1.0, weight * (HAPPENED if fact.kind == "event" else 1.0) * (OLDER if fact.doubted_by else 1.0))
+        weight *= clarity(words) * math.sqrt(min(1.0, telling_words(words) / TELLING_ENOUGH))
+        weight *= 1.0 if fact.kind or fact.asserted_at is not None else NEWS_FACTOR
+    weight = min(
+        1.0, weight * (EVENT_FACTOR if fact.kind == "event" else 1.0) * (DOUBTED_FACTOR if fact.doubted_by else 1.0)
+    )
     if fact.attribute == STATEMENT or (fact.norm == ANY and words):
         basis = "model" if fact.authority == "model" else "said" if fact.authority == "direct_user" else "told"
         text = words or fact.value
@@ -176,13 +179,13 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
             told = f"{teller}{'：' if chinese else ': '}" if teller else ""
             text = f"{text}，{told}“{words}”" if chinese else f'{text}, {told}"{words}"'
     contested, doubted = fact.status == "conflicted", bool(fact.doubted_by) and fact.kind not in PAST
-    mark = _CONTESTED[own][chinese] if contested else _DOUBTED[chinese] if doubted else ""
+    mark = _CONTESTED_MARKS[own][chinese] if contested else _DOUBTED_MARKS[chinese] if doubted else ""
     return ProfileItem(
         section=fact_section(fact.attribute, fact.kind, fact.polarity < 0, sentence or fact.value),
         statement=text,
         basis=basis,
         evidence=tuple(dict.fromkeys(one.paragraph for one in rows)),
-        confidence=round(fact.confidence * (CONTESTED if contested and not own else 1.0), 3),
+        confidence=round(fact.confidence * (CONTESTED_FACTOR if contested and not own else 1.0), 3),
         at=at,
         ref=fact_key(fact.id),
         weight=weight if fact.asserted_at is None else max(weight, BY_HAND),
@@ -261,7 +264,7 @@ def relation_item(relation: RelationOf) -> ProfileItem:
         words = f"{relation.subject} {predicate} {relation.object}"
     return ProfileItem(
         _by_attribute(relation.predicate, "relations"), words, "relation", (relation.paragraph,),
-        round(relation.confidence * 0.85, 3), relation.at, f"r{relation.id}", HANDED_IN, dated=False,
+        round(relation.confidence * 0.85, 3), relation.at, f"r{relation.id}", RELATION_WEIGHT, dated=False,
     )  # fmt: skip
 
 

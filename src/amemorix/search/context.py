@@ -14,7 +14,7 @@ from ..facts.query import FactItem, FactReader
 from ..facts.rows import MAYBE_OUTDATED
 from ..ids import paragraph_key, row_number
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import find_span, format_time
+from ..language.times import find_span, format_day
 from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, estimated_tokens, worded
 from ..profiles.service import Asked, PersonProfileService, Profile
 from ..profiles.statements import fact_section, worded_fact
@@ -213,7 +213,7 @@ class _Writer:
         """What was said, in that order; the likeliest counts most."""
         for n, hit in enumerate(hits):
             words = _one_line(hit.content, hit.explain.get("matched_terms", ()))
-            when = "" if hit.time.start is None else self._day(hit.time.start)
+            when = "" if hit.time.start is None else format_day(hit.time.start, self.zone)
             text = self._labelled(f"{when} {_one_line(hit.speaker)}".strip(), words)
             line = ContextLine(
                 id=hit.id, section="memories", text=text, time=hit.time.start, speaker=hit.speaker,
@@ -225,7 +225,7 @@ class _Writer:
     def _candidate(
         self, section: Section, name: str, item: ProfileItem, rank: tuple[float, ...], place: tuple[float, ...]
     ) -> _Candidate:
-        words, said = _one_line(worded(item, chinese=self.chinese)), self._day(item.at)
+        words, said = _one_line(worded(item, chinese=self.chinese)), format_day(item.at, self.zone)
         if item.basis in ("fact", "relation") and item.section in ("allergies", "likes", "dislikes"):
             words = self._labelled(HEADINGS[item.section][self.chinese], words)
         if item.basis == "fact" and section == "facts":
@@ -233,7 +233,9 @@ class _Writer:
         elif section == "plans":
             spans = [span for _, span in find_span(item.statement, now=item.at, zone=self.zone)][:1]
             if spans:
-                meant = "–".join(dict.fromkeys(self._day(at) for span in spans for at in (span.start, span.end)))
+                meant = "–".join(
+                    dict.fromkeys(format_day(at, self.zone) for span in spans for at in (span.start, span.end))
+                )
                 said = f"{said} 说，指 {meant}" if self.chinese else f"said {said}, for {meant}"
         text = self._labelled(_one_line(name), f"{words}（{said}）" if self.chinese else f"{words} ({said})")
         evidence = [paragraph_key(row) for row in item.evidence]
@@ -244,9 +246,6 @@ class _Writer:
         # the value of a fact alone says too little to be found again in other words
         core = _folded(item.sentence or (item.statement if item.basis in ("said", "told") else text))
         return _Candidate(line, core, rank, place)
-
-    def _day(self, at: float) -> str:
-        return format_time(at, self.zone)[:10]
 
     def _labelled(self, label: str, text: str) -> str:
         return f"{label}{'：' if self.chinese else ': '}{text}" if label else text

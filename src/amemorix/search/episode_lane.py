@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..episodes import rows as episode_rows
-from ..ids import episode_key
+from ..ids import episode_key, paragraph_key
 from ..language.normalise import content_hash, term_hashes
 from ..store.ports import Connection
 from .fusion import Fused
@@ -82,7 +82,7 @@ def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -
     likely_to_answer = dict(zip(fused.ids.tolist(), fused.confidence.tolist(), strict=True))
     reasons: Reasons = {}
     for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit], 1):
-        paragraphs = [f"p{paragraph}" for _, paragraph in answering.get(id_, [])[:3]]
+        paragraphs = [paragraph_key(paragraph) for _, paragraph in answering.get(id_, [])[:3]]
         why: dict[str, Any] = {"lanes": {"episode": {"rank": rank}}, "paragraphs": paragraphs}
         sure = max((likely_to_answer[paragraph] for _, paragraph in answering.get(id_, [])), default=scores[id_])
         why["confidence"] = round(sure, 4)

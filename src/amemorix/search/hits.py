@@ -29,7 +29,6 @@ __all__ = [
 ]  # fmt: skip
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
-SPEAKER = 1
 OWN_LANES = ("graph", "person", "time")
 """Lanes whose score is a signal."""
 OF_SESSION = ("session", "topic")
@@ -144,7 +143,7 @@ def paragraph_hits(
                 external_id=row.external_id,
                 chat_id=row.chat_id,
                 source=row.source,
-                speaker=next((p.name for p in those if p.role == SPEAKER), ""),
+                speaker=paragraph_rows.speaker_of(those),
                 person_ids=[p.person_id for p in those],
                 tags=json.loads(row.tags) if row.tags != "[]" else [],
                 time=hit_time(row.event_start, row.event_end, row.recorded_at, plan),

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = [
-    "Alias", "ChatKey", "Entity", "MovedRow", "NewParagraph", "NewText", "Person", "Relation", "SessionRule",
-    "Stored",
+    "ABOUT", "PARTICIPANT", "SPEAKER", "Alias", "ChatKey", "Entity", "MovedRow", "NewParagraph", "NewText", "Person", "Relation",
+    "SessionRule", "Stored",
 ]  # fmt: skip
+
+SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
+"""How a person is bound to a paragraph (`paragraph_persons.role`): they said it, took part in it, or it is about them."""
 
 
 @dataclass(frozen=True, slots=True)

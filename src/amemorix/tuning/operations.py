@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..config.patch import patched
-from ..fields import Count
+from ..fields import Count, Offset
+from ..ids import HIGHEST
 from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
 from .labelled import LabelledQuery
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-LARGEST = 2**62
 MOST_LABELLED = 500
 Intensity = Literal["quick", "standard", "deep"]
 Status = Literal["queued", "running", "completed", "failed", "cancelled"]
@@ -43,7 +43,7 @@ def _number(value: Any) -> Any:
 
 TaskNumber = Annotated[
     int,
-    Field(ge=1, le=LARGEST, description="The task, such as `t12`."),
+    Field(ge=1, le=HIGHEST, description="The task, such as `t12`."),
     BeforeValidator(_number, json_schema_input_type=str | int),
 ]
 Reason = Annotated[str, Field(max_length=2000)]
@@ -103,7 +103,7 @@ class ApplyProfile(Request):
 
     profile: dict[str, Any] = Field(description="Nested or dotted settings, such as `retrieval.weights.dense`.")
     reason: Reason = ""
-    task_id: Annotated[int | None, BeforeValidator(_number)] = Field(None, ge=1, le=LARGEST)
+    task_id: Annotated[int | None, BeforeValidator(_number)] = Field(None, ge=1, le=HIGHEST)
     strict: bool = Field(
         True, validation_alias=AliasChoices("strict", "validate"),
         description="Take only settings that tuning may change; else any setting of retrieval that applies at once.",
@@ -123,7 +123,7 @@ class ExportProfile(Request):
     """Whose settings to export."""
 
     task_id: Annotated[int | None, BeforeValidator(_number)] = Field(
-        None, ge=1, le=LARGEST, description="The best settings of this task; without one those at work."
+        None, ge=1, le=HIGHEST, description="The best settings of this task; without one those at work."
     )
 
 
@@ -253,7 +253,7 @@ class ListTuningTasks(Request):
         default_factory=list, validation_alias=AliasChoices("statuses", "status")
     )
     limit: Count = Field(50, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class TaskId(Request):
@@ -272,7 +272,7 @@ class GetRounds(TaskId):
     """Which rounds."""
 
     limit: Count = Field(50, ge=1, le=500)
-    offset: Count = Field(0, ge=0, le=LARGEST)
+    offset: Offset = 0
 
 
 class ApplyBest(TaskId):

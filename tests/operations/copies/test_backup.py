@@ -18,7 +18,7 @@ from amemorix.clock import FrozenClock
 from amemorix.store.file_swap import forget_incoming
 from amemorix.testing import HashEmbedder, memory_host, pause_background, run_maintenance
 from conftest import Open
-from entrance import change, contents, data_of, found, refused, rows, said, stats, told
+from entrance import admin_of, change, contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
 from pace import PATIENCE, until
@@ -27,10 +27,7 @@ from test_purge import left
 ADMIN = "memory_runtime_admin"
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(ADMIN, {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of(ADMIN)
 
 
 async def backed_up(host: AMemorixHostService, **args: Any) -> dict[str, Any]:

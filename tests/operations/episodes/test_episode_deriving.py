@@ -17,7 +17,7 @@ from amemorix.episodes import rows as episode_rows
 from amemorix.episodes.service import EpisodeService
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
-from entrance import change, rows, said, told
+from entrance import admin_of, change, rows, said, told
 from lives import Life, Tell
 
 DAY = 86_400.0
@@ -26,10 +26,7 @@ MANUAL = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 COMPONENT = "memory_episode_admin"
 
 
-async def asked(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(COMPONENT, {"action": action, **args})
-    assert result["success"], result
-    return result
+asked = admin_of(COMPONENT)
 
 
 async def listed(host: AMemorixHostService) -> list[tuple[str, int, int]]:

@@ -14,7 +14,7 @@ from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
-from entrance import said
+from entrance import admin_of, said
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_680_000_000.0
@@ -39,10 +39,7 @@ def shown(user: str) -> int:
     return len(re.findall(r"^\d+\. \[", user, re.M))
 
 
-async def asked(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(COMPONENT, {"action": action, **args})
-    assert result["success"], result
-    return result
+asked = admin_of(COMPONENT)
 
 
 async def items(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:

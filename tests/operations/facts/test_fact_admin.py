@@ -9,16 +9,13 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock
 from conftest import Open
-from entrance import change, refused, rows, said, told
+from entrance import admin_of, change, refused, rows, said, told
 
 START = 1_680_000_000.0
 DAY = 86_400.0
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke("memory_fact_admin", {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of("memory_fact_admin")
 
 
 @pytest.fixture

@@ -14,17 +14,14 @@ from amemorix import AMemorixHostService
 from amemorix.errors import StorageFailure
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
-from entrance import change, cut_change_log, found, rows, said, told
+from entrance import admin_of, change, cut_change_log, found, rows, said, told
 
 DAY = 86_400.0
 START = 1_680_000_000.0
 Key = tuple[str, str, str]
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke("memory_fact_admin", {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of("memory_fact_admin")
 
 
 async def facts(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:

@@ -9,16 +9,13 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, pause_background, resume_background
 from conftest import Open
-from entrance import change, contents, hits, refused, rows, said, stats, told
+from entrance import admin_of, change, contents, hits, refused, rows, said, stats, told
 from memory_dump import tables
 
 ADMIN = "memory_delete_admin"
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(ADMIN, {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of(ADMIN)
 
 
 async def id_of(host: AMemorixHostService, query: str, **args: Any) -> str:

@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
-from entrance import change, contents, data_of, found, reading, rows, said, told
+from entrance import admin_of, change, contents, data_of, found, reading, rows, said, told
 from memory_dump import tables
 from pace import until
 
@@ -74,10 +73,7 @@ def in_copy(folder: Path, target: Path) -> Path:
     return target
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(ADMIN, {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of(ADMIN)
 
 
 async def fill(host: AMemorixHostService, rng: random.Random, chat: str, count: int) -> list[str]:

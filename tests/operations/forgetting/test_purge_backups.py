@@ -13,18 +13,12 @@ from amemorix import AMemorixHostService
 from amemorix.forgetting import erasure
 from amemorix.store.queries import connect
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import contents, data_of, reading, rows, said, told
+from entrance import call, contents, data_of, reading, rows, said, told
 from test_purge import admin, in_copy, left
 
 RUNTIME = "memory_runtime_admin"
 ANN, ALIAS, SECRET = "qq:77777001", "Schnuckiputzi", "zanzibar quorum vexillology"
 OTHER = "multifarious dodecahedra"
-
-
-async def call(host: AMemorixHostService, component: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke(component, args)
-    assert answer["success"], answer
-    return answer
 
 
 def turn(text: str, person: str = ANN, name: str = "Zebulonia", **more: Any) -> dict[str, Any]:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from entrance import change, data_of, refused, rows, said, told
+from entrance import call, change, data_of, refused, rows, said, told
 from test_purge import admin
 
 ADMIN = "memory_delete_admin"
-
-
-async def ask(host: AMemorixHostService, component: str, action: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke(component, {"action": action, **args})
-    assert answer["success"], answer
-    return answer
 
 
 async def dump(host: AMemorixHostService) -> str:
@@ -32,13 +25,13 @@ async def test_short_names_of_a_purged_person_are_gone(
     host: AMemorixHostService, name: str, alias: str, other: str
 ) -> None:
     await said(host, "c", (name, "I drink coffee."), ("Bob", "It rains."))
-    await ask(host, "memory_profile_admin", "add_alias", person_id=name, alias=alias)
+    await call(host, "memory_profile_admin", "add_alias", person_id=name, alias=alias)
     await told(host, "note", chat_id="c", external_id="1", entities=["tea", other])
-    await ask(host, "memory_graph_admin", "rename_node", node="tea", new_name=alias, requested_by=name)
-    await ask(host, "memory_graph_admin", "rename_node", node=alias, new_name="coffee pot")
-    await ask(host, "memory_graph_admin", "remove_alias", alias=alias)
-    await ask(host, "memory_graph_admin", "rename_node", node=other, new_name="town", requested_by="Bob")
-    await ask(host, "memory_v5_admin", "remember_forever", target="p2", requested_by=name, reason=f"{alias}!")
+    await call(host, "memory_graph_admin", "rename_node", node="tea", new_name=alias, requested_by=name)
+    await call(host, "memory_graph_admin", "rename_node", node=alias, new_name="coffee pot")
+    await call(host, "memory_graph_admin", "remove_alias", alias=alias)
+    await call(host, "memory_graph_admin", "rename_node", node=other, new_name="town", requested_by="Bob")
+    await call(host, "memory_v5_admin", "remember_forever", target="p2", requested_by=name, reason=f"{alias}!")
 
     done = await admin(host, "execute", mode="person", selector=name, purge=True, requested_by=name)
 
@@ -48,7 +41,7 @@ async def test_short_names_of_a_purged_person_are_gone(
     rest = kept.casefold().replace(other, "").replace(other.casefold(), "")
     assert name.casefold() not in rest and alias.casefold() not in rest
     assert other in kept and "Bob" in kept, "a longer word and other names stay"
-    listed = await ask(host, "memory_graph_admin", "list_undo")
+    listed = await call(host, "memory_graph_admin", "list_undo")
     assert [row["requested_by"] for row in listed["items"]] == ["Bob"]
     await refused(host, "memory_graph_admin", {"action": "undo", "undo_id": "u1"}, "undo_id", "not_found")
 
@@ -57,7 +50,7 @@ async def test_a_name_that_somebody_else_bears_stays(host: AMemorixHostService) 
     await said(host, "c", ("Mia", "I drink coffee."))
     await host.invoke("ingest_messages", {"chat_id": "d", "messages": [
         {"speaker": "Mia", "speaker_id": "m2", "text": "I drink tea."}]})  # fmt: skip
-    await ask(host, "memory_v5_admin", "remember_forever", target="p2", reason="as Mia asked")
+    await call(host, "memory_v5_admin", "remember_forever", target="p2", reason="as Mia asked")
     await admin(host, "execute", mode="chat", selector="c", purge=True)
     assert rows(host, "select reason from memory_v5_operations") == [("as Mia asked",)]
 
@@ -65,14 +58,14 @@ async def test_a_name_that_somebody_else_bears_stays(host: AMemorixHostService) 
 async def test_a_chat_that_goes_takes_the_names_that_only_it_knew(host: AMemorixHostService) -> None:
     await said(host, "c", ("Mia", "I drink coffee."))
     await said(host, "d", ("Bob", "It rains."))
-    await ask(host, "memory_v5_admin", "remember_forever", target="p2", reason="Mia and Bob asked", requested_by="Mia")
+    await call(host, "memory_v5_admin", "remember_forever", target="p2", reason="Mia and Bob asked", requested_by="Mia")
     await admin(host, "execute", mode="chat", selector="c", purge=True)
     assert rows(host, "select reason, requested_by from memory_v5_operations") == [("", "")]
 
 
 async def test_overrides_kept_by_an_earlier_deletion_go_too(host: AMemorixHostService) -> None:
     await said(host, "c", ("Mia", "I drink coffee."))
-    await ask(host, "memory_profile_admin", "set_override", person_id="Mia", text="shy")
+    await call(host, "memory_profile_admin", "set_override", person_id="Mia", text="shy")
     await admin(host, "execute", mode="person", selector="Mia")
     await said(host, "c", ("Mia", "I am back."))
     await admin(host, "execute", mode="person", selector="Mia", purge=True)
@@ -83,8 +76,8 @@ async def test_changes_of_a_node_that_goes_are_forgotten(host: AMemorixHostServi
     await told(host, "note", external_id="1", entities=["tea"])
     await told(host, "other", external_id="2", entities=["pot"])
     for node, alias in (("tea", "ulong"), ("pot", "tin")):
-        await ask(host, "memory_graph_admin", "add_alias", node=node, alias=alias)
-        await ask(host, "memory_graph_admin", "remove_alias", alias=alias)
+        await call(host, "memory_graph_admin", "add_alias", node=node, alias=alias)
+        await call(host, "memory_graph_admin", "remove_alias", alias=alias)
     await admin(host, "execute", mode="paragraph", selector="p1", purge=True)
     kept = await dump(host)
     assert "ulong" not in kept and "tin" in kept
@@ -100,7 +93,7 @@ async def test_exports_that_show_what_is_gone_are_removed(host: AMemorixHostServ
         ("all.xml", {"format": "graphml"}),
         ("d.json", {"chat_id": "d", "node": "lamp"}),
     ):
-        await ask(host, "memory_graph_admin", "export", path=path, **({"format": "json"} | more))
+        await call(host, "memory_graph_admin", "export", path=path, **({"format": "json"} | more))
     done = await admin(host, "execute", mode="source", selector="a", purge=True)
     assert [copy["file"] for copy in done["receipt"]["copies"]] == ["exports/all.json", "exports/all.xml"]
     assert [path.name for path in (data_of(host) / "exports").iterdir()] == ["d.json"]

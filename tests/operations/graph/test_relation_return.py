@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import reading, refused, told
+from entrance import call, reading, refused, told
 from graph_entrance import changed, edges, fits, graph, nodes, rows, triple
 
 DELETE, GRAPH, LIFE = "memory_delete_admin", "memory_graph_admin", "memory_v5_admin"
@@ -21,14 +21,8 @@ Call = tuple[str, dict[str, Any]]
 EXPECTED = {"not_found", "conflict", "invalid_request"}
 
 
-async def done(host: AMemorixHostService, component: str, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke(component, {"action": action, **args})
-    assert result["success"], result
-    return result
-
-
 async def deleted(host: AMemorixHostService, mode: str, selector: Any) -> str:
-    return (await done(host, DELETE, "execute", mode=mode, selector=selector))["operation_id"]
+    return (await call(host, DELETE, "execute", mode=mode, selector=selector))["operation_id"]
 
 
 @pytest.fixture(params=[("Bailey", "lives in", "Lisbon"), ("林澈", "住在", "杭州")])
@@ -51,12 +45,12 @@ async def test_a_relation_deleted_twice_is_back_in_any_order(
     assert await edges(host) == set()
 
     if first == "restore":
-        await done(host, DELETE, "restore", operation_id=operation)
+        await call(host, DELETE, "restore", operation_id=operation)
         assert await edges(host) == set()
     await graph(host, "undo", undo_id=undo)
     if first == "undo":
         assert await edges(host) == set()
-        await done(host, DELETE, "restore", operation_id=operation)
+        await call(host, DELETE, "restore", operation_id=operation)
 
     assert await edges(host) == {home}
     assert await rows(host) == before
@@ -69,7 +63,7 @@ async def test_a_relation_that_lost_its_paragraph_first_waits_for_its_node(
     before = await rows(host)
     operation = await deleted(host, "paragraph", ["p1"])
     undo = await changed(host, "delete_node", node=home[2])
-    restored = await done(host, DELETE, "restore", operation_id=operation)
+    restored = await call(host, DELETE, "restore", operation_id=operation)
 
     assert restored["not_restored"]
     await graph(host, "undo", undo_id=undo)
@@ -81,7 +75,7 @@ async def test_a_relation_that_lost_its_paragraph_first_waits_for_its_node(
 async def test_a_forgotten_relation_is_not_restored_without_its_node(
     host: AMemorixHostService, home: tuple[str, str, str], way: str
 ) -> None:
-    await done(host, LIFE, "forget", target="r1")
+    await call(host, LIFE, "forget", target="r1")
     if way == "entity":
         gone: Call = DELETE, {"action": "restore", "operation_id": await deleted(host, "entity", home[2])}
     else:
@@ -93,7 +87,7 @@ async def test_a_forgotten_relation_is_not_restored_without_its_node(
 
     assert (await host.invoke(*gone))["success"]
     assert await edges(host) == set()
-    await done(host, LIFE, "restore", target="r1")
+    await call(host, LIFE, "restore", target="r1")
     assert await edges(host) == {home}
     await fits(host)
 
@@ -101,13 +95,13 @@ async def test_a_forgotten_relation_is_not_restored_without_its_node(
 async def test_a_forgotten_relation_is_not_restored_after_its_ends_were_merged(
     host: AMemorixHostService, home: tuple[str, str, str]
 ) -> None:
-    await done(host, LIFE, "forget", target="r1")
+    await call(host, LIFE, "forget", target="r1")
     undo = await changed(host, "merge_nodes", sources=[home[0]], target=home[2])
     sentence = await refused(host, LIFE, {"action": "restore", "target": "r1"}, "target", "conflict")
     assert "n1" in sentence
 
     await graph(host, "undo", undo_id=undo)
-    await done(host, LIFE, "restore", target="r1")
+    await call(host, LIFE, "restore", target="r1")
     assert await edges(host) == {home}
 
 
@@ -116,12 +110,12 @@ async def test_a_restored_paragraph_leaves_the_relation_down_until_the_node_is_b
     host: AMemorixHostService, home: tuple[str, str, str], way: str
 ) -> None:
     before = await rows(host)
-    await done(host, LIFE, "forget", target="p1")
+    await call(host, LIFE, "forget", target="p1")
     if way == "entity":
         gone: Call = DELETE, {"action": "restore", "operation_id": await deleted(host, "entity", home[2])}
     else:
         gone = GRAPH, {"action": "undo", "undo_id": await changed(host, "delete_node", node=home[2])}
-    await done(host, LIFE, "restore", target="p1")
+    await call(host, LIFE, "restore", target="p1")
     assert await edges(host) == set()
     await fits(host)
 
@@ -144,18 +138,18 @@ async def test_a_deleted_relation_that_was_merged_away_comes_back_with_the_undoi
     await fits(host)
 
     await graph(host, "undo", undo_id=undo)
-    await done(host, DELETE, "restore", operation_id=operation)
+    await call(host, DELETE, "restore", operation_id=operation)
     assert await rows(host) == before
 
 
 async def test_a_rolled_back_correction_brings_no_relation_without_its_node(host: AMemorixHostService) -> None:
     await told(host, "林澈住在北京。", chat_id="g", relations=[triple("林澈", "住在", "北京")], person_ids=["林澈"])
     before = await rows(host)
-    plan = await done(host, "memory_correction_admin", "preview", text="林澈不住在北京，住在上海。", chat_id="g")
-    executed = await done(host, "memory_correction_admin", "execute", plan_id=plan["plan_id"], confirmed=True)
+    plan = await call(host, "memory_correction_admin", "preview", text="林澈不住在北京，住在上海。", chat_id="g")
+    executed = await call(host, "memory_correction_admin", "execute", plan_id=plan["plan_id"], confirmed=True)
     assert executed["success"]
     undo = await changed(host, "delete_node", node="林澈")
-    await done(host, "memory_correction_admin", "rollback", plan_id=plan["plan_id"])
+    await call(host, "memory_correction_admin", "rollback", plan_id=plan["plan_id"])
     await fits(host)
 
     await graph(host, "undo", undo_id=undo)
@@ -169,9 +163,9 @@ async def test_a_paragraph_read_again_does_not_bring_back_a_node_deleted_by_hand
     await host.settle(600)
     before = await rows(host)
     assert "Lisbon" in await nodes(host)
-    await done(host, LIFE, "forget", target="p1")
+    await call(host, LIFE, "forget", target="p1")
     undo = await changed(host, "delete_node", node="Lisbon")
-    await done(host, LIFE, "restore", target="p1")
+    await call(host, LIFE, "restore", target="p1")
     await host.settle(600)
     assert "Lisbon" not in await nodes(host)
 
@@ -184,7 +178,7 @@ async def test_a_paragraph_read_again_does_not_bring_back_a_node_deleted_by_hand
 NODES = ["林澈", "Mia", "Lot", "杭州"]
 paragraph, edge = st.integers(1, 4).map(lambda n: f"p{n}"), st.integers(1, 6).map(lambda n: f"r{n}")
 node = st.sampled_from(NODES)
-call = st.one_of(
+any_call = st.one_of(
     st.builds(lambda t: (LIFE, {"action": "forget", "target": t}), st.one_of(paragraph, edge)),
     st.builds(lambda t: (LIFE, {"action": "restore", "target": t}), st.one_of(paragraph, edge)),
     st.builds(lambda n: (GRAPH, {"action": "delete_node", "node": n}), node),
@@ -215,8 +209,8 @@ async def everything_undone(host: AMemorixHostService) -> None:
     """Undo, restore and take out of the bin whatever there is, until nothing is left; the oldest first."""
     for _ in range(12):
         undone = await graph(host, "list_undo", limit=50)
-        held = await done(host, DELETE, "list", status="executed", limit=50)
-        bin_ = await done(host, LIFE, "recycle_bin", limit=50)
+        held = await call(host, DELETE, "list", status="executed", limit=50)
+        bin_ = await call(host, LIFE, "recycle_bin", limit=50)
         calls = [(GRAPH, {"action": "undo", "undo_id": one["undo_id"]}) for one in reversed(undone["items"])]
         calls += [(DELETE, {"action": "restore", "operation_id": one["operation_id"]}) for one in held["items"]]
         calls += [(LIFE, {"action": "restore", "target": one["id"]}) for one in bin_["items"]]
@@ -236,7 +230,7 @@ async def state(host: AMemorixHostService) -> tuple[Any, ...]:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(calls=st.lists(call, min_size=1, max_size=9))
+@given(calls=st.lists(any_call, min_size=1, max_size=9))
 def test_no_live_relation_has_a_dead_end_and_undone_is_as_if_never_done(calls: list[Call]) -> None:
     async def life(folder: Path) -> None:
         async with memory_host(folder, embed=HashEmbedder(16)) as host:
@@ -264,12 +258,12 @@ async def test_what_a_hand_took_stays_away_when_its_paragraph_comes_back_in_the_
     else:
         what = {"relation": "r1"} if by_hand == "delete_edge" else {"node": home[0]}
         undo = await changed(host, by_hand, **what)
-    await done(host, LIFE, "forget", target="p1")
-    await done(host, LIFE, "restore", target="p1")
+    await call(host, LIFE, "forget", target="p1")
+    await call(host, LIFE, "restore", target="p1")
     assert await edges(host) == set()
 
     if by_hand == "memory_delete_admin":
-        await done(host, DELETE, "restore", operation_id=operation)
+        await call(host, DELETE, "restore", operation_id=operation)
     else:
         await graph(host, "undo", undo_id=undo)
     assert await edges(host) == {home}
@@ -283,5 +277,5 @@ async def test_an_undo_gives_back_nothing_that_was_deleted_anew_in_the_same_inst
     operation = await deleted(host, "relation", ["r1"])
     await graph(host, "undo", undo_id=undo)
     assert await edges(host) == set()
-    await done(host, DELETE, "restore", operation_id=operation)
+    await call(host, DELETE, "restore", operation_id=operation)
     assert await edges(host) == {home}

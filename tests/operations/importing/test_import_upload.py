@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,27 +14,16 @@ from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
 from amemorix.frontends.transport import DaemonMemory, Refused
 from amemorix.testing import scratch_config
 from conftest import Open
-from entrance import contents, data_of, one_token
+from doors import web_client
+from entrance import contents, data_of
 from import_entrance import COMPONENT, ended, jsonl, turn
 from pace import until
 
 URL = f"{BASE_PATH}{UPLOAD_PATH}"
-
-
-def client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
-
-
-@pytest.fixture
-async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
-    async with client(host) as web:
-        yield web
 
 
 def staged(host: AMemorixHostService) -> list[Path]:
@@ -83,7 +71,7 @@ async def test_what_is_no_form_with_files_is_refused(
 
 async def test_uploads_have_their_limits(opened: Open) -> None:
     host = await opened(imports={"max_file_size_mb": 0.01, "max_files_per_task": 2})
-    async with client(host) as web:
+    async with web_client(host) as web:
         large = await web.post(URL, files=[("file", ("a", b"x")), ("file", ("b", b"x" * 20_000))])
         many = await web.post(URL, files=[("file", (f"{n}", b"x")) for n in range(3)])
     assert [(one.status_code, one.json()["error_code"]) for one in (large, many)] == [(413, "too_large")] * 2
@@ -92,7 +80,7 @@ async def test_uploads_have_their_limits(opened: Open) -> None:
 
 async def test_uploads_are_guarded_and_may_be_switched_off(opened: Open) -> None:
     host = await opened(imports={"enabled": False})
-    async with client(host, token="t") as web:
+    async with web_client(host, token="t") as web:
         assert (await web.post(URL, files={"file": ("a", b"x")})).status_code == 401
         answer = await web.post(URL, files={"file": ("a", b"x")}, headers={"Authorization": "Bearer t"})
     assert answer.status_code == 409
@@ -107,7 +95,7 @@ async def test_names_of_uploads_lead_nowhere(web: httpx.AsyncClient, host: AMemo
 
 async def test_a_daemon_takes_the_files_of_a_command(host: AMemorixHostService, tmp_path: Path) -> None:
     file = jsonl(tmp_path / "talk.jsonl", turn(1, chat_id="c"))
-    async with client(host) as web:
+    async with web_client(host) as web:
         memory = DaemonMemory(web)
         given = await memory.stage(file)
         answer = await memory.invoke(COMPONENT, {"action": "create_upload", "files": [given]})

@@ -13,7 +13,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host, stale_indexes
 from conftest import Open
-from entrance import contents, found, hits, refused, rows, said, stats, told
+from entrance import admin_of, contents, found, hits, refused, rows, said, stats, told
 from pace import until
 
 HOUR, DAY = 3_600.0, 86_400.0
@@ -43,16 +43,10 @@ async def kite(host: AMemorixHostService) -> AsyncIterator[str]:
     yield first["relation_ids"][0]
 
 
-async def v5(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke("memory_v5_admin", {"action": action, **args})
-    assert result["success"], result
-    return result
+v5 = admin_of("memory_v5_admin")
 
 
-async def maintain(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke("maintain_memory", {"action": action, **args})
-    assert result["success"], result
-    return result
+maintain = admin_of("maintain_memory")
 
 
 async def status(host: AMemorixHostService, target: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, memory_host, pause_background
 from conftest import Open
-from entrance import change, hits, refused, rows, told
+from entrance import admin_of, change, hits, refused, rows, told
 
 ZH, EN = "我对桂花过敏。", "I am allergic to jasmine."
 WORDS = ("桂花", "芒果", "杭州", "苏州", "成都", "周枝", "茶", "温度计", "生日", "猫毛", "花生", "虾")
@@ -42,10 +42,7 @@ async def words(host: AMemorixHostService, person: str = "u1", **args: Any) -> s
     return {word for word in WORDS if word in text}
 
 
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke("memory_profile_admin", {"action": action, **args})
-    assert answer["success"], answer
-    return answer
+admin = admin_of("memory_profile_admin")
 
 
 @pytest.mark.parametrize(("text", "told"), [(ZH, "桂花"), (EN, "jasmine")], ids=["zh", "en"])

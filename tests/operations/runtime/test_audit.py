@@ -11,27 +11,22 @@ from amemorix import AMemorixHostService
 from amemorix.audit_context import entered_by
 from amemorix.testing import FrozenClock, run_maintenance
 from conftest import Open
+from entrance import call
 
 NOW = 1_700_000_000.0
 
 
-async def ask(host: AMemorixHostService, component: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke(component, args)
-    assert answer["success"], answer
-    return answer
-
-
 async def timeline(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
-    return (await ask(host, "memory_runtime_admin", action="audit", **args))["items"]
+    return (await call(host, "memory_runtime_admin", action="audit", **args))["items"]
 
 
 async def note(host: AMemorixHostService, id_: str, text: str, **more: Any) -> None:
-    await ask(host, "ingest_text", external_id=id_, source_type="note", text=text, **more)
+    await call(host, "ingest_text", external_id=id_, source_type="note", text=text, **more)
 
 
 async def test_a_change_is_told_with_its_caller_and_how_to_undo_it(host: AMemorixHostService) -> None:
     await note(host, "n1", "林澈对花生过敏。", chat_id="c")
-    deleted = await ask(
+    deleted = await call(
         host, "memory_delete_admin", action="execute", mode="chat", selector={"chat_id": "c"}, requested_by="mia"
     )
     [deletion, ingest] = await timeline(host)
@@ -40,18 +35,18 @@ async def test_a_change_is_told_with_its_caller_and_how_to_undo_it(host: AMemori
     assert [(u["kind"], u["id"]) for u in deletion["undo"]] == [("delete", deleted["operation_id"])]
     assert (ingest["component"], ingest["undo"], ingest["door"]) == ("ingest_text", [], "host")
     assert ingest["rows"] > 0
-    await ask(host, "memory_delete_admin", action="restore", operation_id=deleted["operation_id"])
+    await call(host, "memory_delete_admin", action="restore", operation_id=deleted["operation_id"])
     assert (await timeline(host))[0]["target"] == f"operation_id={deleted['operation_id']}"
 
 
 async def test_only_what_can_be_undone_now_is_offered(host: AMemorixHostService) -> None:
     await note(host, "n1", "林澈对花生过敏。", chat_id="c")
-    first = await ask(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
-    await ask(host, "memory_delete_admin", action="restore", operation_id=first["operation_id"])
+    first = await call(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
+    await call(host, "memory_delete_admin", action="restore", operation_id=first["operation_id"])
     assert [item["undo"] for item in await timeline(host, of_action="execute")] == [[]]
-    second = await ask(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
+    second = await call(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
     assert [[u["id"] for u in item["undo"]] for item in await timeline(host)][:1] == [[second["operation_id"]]]
-    await ask(host, "memory_delete_admin", action="purge", operation_id=second["operation_id"])
+    await call(host, "memory_delete_admin", action="purge", operation_id=second["operation_id"])
     assert [item["undo"] for item in await timeline(host, of_component="memory_delete_admin")] == [[]] * 4
 
 
@@ -67,13 +62,13 @@ async def test_a_correction_is_undone_from_where_it_was_carried_out(
 ) -> None:
     await note(host, "n1", told, chat_id="c")
     correction = {"component": "memory_correction_admin"}
-    plan = (await ask(host, **correction, action="preview", text=wish, chat_id="c"))["plan_id"]
+    plan = (await call(host, **correction, action="preview", text=wish, chat_id="c"))["plan_id"]
     [previewed] = await timeline(host, of_component="memory_correction_admin")
     assert (previewed["undo"], previewed["target"]) == ([], f"plan_id={plan}")
-    await ask(host, **correction, action="execute", plan_id=plan, confirmed=True)
+    await call(host, **correction, action="execute", plan_id=plan, confirmed=True)
     [executed, _] = await timeline(host, of_component="memory_correction_admin")
     assert [(u["kind"], u["id"]) for u in executed["undo"]] == [("correction", plan)]
-    await ask(host, **correction, action="rollback", plan_id=plan)
+    await call(host, **correction, action="rollback", plan_id=plan)
     assert [item["undo"] for item in await timeline(host, of_component="memory_correction_admin")] == [[]] * 3
 
 
@@ -81,7 +76,7 @@ async def test_a_correction_is_undone_from_where_it_was_carried_out(
 async def test_reading_and_failing_leave_no_trace(host: AMemorixHostService, text: str) -> None:
     await note(host, "n1", text)
     before = await timeline(host)
-    await ask(host, "search_memory", query=text)
+    await call(host, "search_memory", query=text)
     assert not (await host.invoke("memory_graph_admin", {"action": "create_node", "name": ""}))["success"]
     assert not (await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": "77"}))["success"]
     await note(host, "n1", text)
@@ -111,13 +106,13 @@ async def test_pages_filters_and_doors(opened: Open) -> None:
     host = await opened(clock=clock)
     for i in range(7):
         with entered_by("http" if i % 2 else "cli"):
-            await ask(host, "memory_graph_admin", action="create_node", name=f"node {i}", requested_by=f"by{i}")
+            await call(host, "memory_graph_admin", action="create_node", name=f"node {i}", requested_by=f"by{i}")
         clock.advance(100)
     everything = await timeline(host)
     assert [item["requested_by"] for item in everything] == [f"by{i}" for i in reversed(range(7))]
     assert [item["door"] for item in everything[:2]] == ["cli", "http"]
-    first = await ask(host, "memory_runtime_admin", action="timeline", limit=4)
-    second = await ask(host, "memory_runtime_admin", action="timeline", limit=4, before=first["next"])
+    first = await call(host, "memory_runtime_admin", action="timeline", limit=4)
+    second = await call(host, "memory_runtime_admin", action="timeline", limit=4, before=first["next"])
     assert first["items"] + second["items"] == everything
     assert second["next"] == ""
     assert [i["requested_by"] for i in await timeline(host, requested_by="by3")] == ["by3"]

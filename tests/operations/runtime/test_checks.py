@@ -11,16 +11,13 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, ScriptedChat, pause_background, resume_background
 from conftest import Open
-from entrance import change
+from entrance import admin_of, change
 from pace import until
 
 TEXTS = ("Mia keeps bees in Lisbon.", "林澈对花生过敏。", "Tom plays the cello on Sundays.")
 
 
-async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke("memory_runtime_admin", {"action": action, **args})
-    assert answer["success"], answer
-    return answer
+ask = admin_of("memory_runtime_admin")
 
 
 async def filled(opened: Open, folder: Path | None = None, **settings: Any) -> AMemorixHostService:

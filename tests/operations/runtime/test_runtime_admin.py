@@ -13,13 +13,9 @@ from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
-from entrance import contents, refused, told
+from entrance import admin_of, contents, refused, told
 
-
-async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    result = await host.invoke("memory_runtime_admin", {"action": action, **args})
-    assert result["success"], result
-    return result
+admin = admin_of("memory_runtime_admin")
 
 
 async def test_stats_count_what_is_stored(opened: Open) -> None:

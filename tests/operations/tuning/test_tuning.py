@@ -20,7 +20,7 @@ from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_back
 from amemorix.tuning import comparison
 from amemorix.tuning.questions import copies
 from conftest import Open
-from entrance import change, found, refused, rows, said
+from entrance import admin_of, change, found, refused, rows, said
 from lives import Life
 from tuning_life import ADMIN, OFF, PLACES, SETTINGS, THINGS, create, ended, fill, live
 
@@ -31,10 +31,7 @@ LINKS = """select q.id, q.split, q.kind, q.text, l.role, p.id, p.content, p.sess
            from tuning_queries q join tuning_query_paragraphs l on l.query = q.id join paragraphs p on p.id = l.paragraph"""
 
 
-async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
-    answer = await host.invoke(ADMIN, {"action": action, **args})
-    assert answer["success"], answer
-    return answer
+ask = admin_of(ADMIN)
 
 
 @pytest.fixture(autouse=True)

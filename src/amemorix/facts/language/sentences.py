@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 
 from ...language.chat_markup import GAP, spoken
 from ...language.normalise import clean_text, is_mostly_cjk, simplified
-from ...language.times import Span, find_span, is_question
+from ...language.times import Span, find_span, is_question, local_moment
 from ...lazy_regex import lazy_regex
 
 __all__ = ["dated", "retracts", "sentences", "spans"]
@@ -101,7 +101,7 @@ def dated(sentence: str, named: Sequence[tuple[str, Span]], zone: tzinfo) -> str
 
 
 def _date(span: Span, zone: tzinfo) -> str:
-    first, last = (datetime.fromtimestamp(at, zone or UTC) for at in (span.start, max(span.start, span.end - 1)))
+    first, last = (local_moment(at, zone or UTC) for at in (span.start, max(span.start, span.end - 1)))
     long = span.end - span.start
     if long <= DAY + 1:
         return f"{first:%Y-%m-%d}"

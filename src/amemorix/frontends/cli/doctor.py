@@ -17,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import httpx
 import typer
@@ -225,7 +225,7 @@ def _daemon(daemon: Daemon) -> FindingItem:
 
 def _port(path: Path, config: Config) -> FindingItem:
     """Whether a daemon could start: its packages, its tokens, its address."""
-    settings: Any = config.http
+    settings = config.http
     try:
         require("server", "A daemon")
     except MemoryFault as exc:

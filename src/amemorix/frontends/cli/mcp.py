@@ -18,10 +18,10 @@ def mcp_command(
         Path | None,
         typer.Argument(help="The memory's folder; without one the user's data directory.", show_default=False),
     ] = None,
-    chat: Annotated[str, typer.Option(help="The chat that a call means which names nobody.")] = "",
-    user: Annotated[str, typer.Option(help="The person that a call means which names nobody.")] = "",
+    chat: Annotated[str, typer.Option(help="The chat of calls that name neither chat nor user.")] = "",
+    user: Annotated[str, typer.Option(help="The user of calls that name neither chat nor user.")] = "",
     everything: Annotated[
-        bool, typer.Option("--everything", help="A call that names nobody means all that is stored.")
+        bool, typer.Option("--everything", help="Calls that name neither chat nor user read all that is stored.")
     ] = False,
     config: Annotated[
         Path | None,

@@ -51,7 +51,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
-        Route("/mcp", McpEndpoint(host, handlers.figures), methods=["POST"]),
+        Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
         Route("/openapi.json", handlers.openapi),
         Route(DOCS_PATH, handlers.docs),
         Route("/healthz", handlers.health),
@@ -87,17 +87,20 @@ class _Handlers:
         self.figures = Metrics()
         self._openapi: dict[Language, dict[str, Any]] = {}
 
+    def largest_body(self) -> int:
+        """Most bytes of a request's body; while the memory starts, those of the defaults."""
+        try:
+            return self._host.config.http.max_body_bytes
+        except NotReady:
+            return Config().http.max_body_bytes
+
     async def call(self, request: Request) -> Response:
         component, action = request.path_params["component"], request.path_params.get("action", "")
         names = [component, action]
 
         async def answer() -> dict[str, Any]:
             timeout = _timeout(request)
-            try:
-                most = self._host.config.http.max_body_bytes
-            except NotReady:
-                most = Config().http.max_body_bytes
-            args = read_object(await _body(request, most))
+            args = read_object(await _body(request, self.largest_body()))
             if action:
                 if component in OPERATIONS.components() and not OPERATIONS.actions(component):
                     told = f"{component} has no actions: post to {BASE_PATH}/{component}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,6 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from ...audit_context import Grant
-from ...config import Config
 from ...errors import InvalidRequest, MemoryFault, NotReady
 from ...extras import require
 from ...host.service import AMemorixHostService
@@ -24,11 +24,12 @@ __all__ = ["McpEndpoint"]
 
 
 class McpEndpoint:
-    """Each request stands alone: it may do what its token allows, and nothing is kept between two of them."""
+    """An ASGI app without sessions: each request has a server of its own, with the rights of its token."""
 
-    def __init__(self, host: AMemorixHostService, figures: Metrics) -> None:
+    def __init__(self, host: AMemorixHostService, figures: Metrics, largest_body: Callable[[], int]) -> None:
         self._host = host
         self._figures = figures
+        self._largest_body = largest_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, grant = Request(scope), scope[GRANT]
@@ -42,10 +43,6 @@ class McpEndpoint:
         except NotReady as exc:
             await fault_answer(exc, status=501)(scope, receive, send)
             return
-        try:
-            most = self._host.config.http.max_body_bytes
-        except NotReady:
-            most = Config().http.max_body_bytes
         await asyncio.to_thread(import_module, ".server", __package__)  # takes a second, once
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -53,7 +50,9 @@ class McpEndpoint:
 
         memory = CallsOf(_CountedMemory(self._host, grant, self._figures))
         server = server_of(memory, DefaultScope(chat=chat, user=user))
-        manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=most)
+        manager = StreamableHTTPSessionManager(
+            server, stateless=True, json_response=True, max_request_body_size=self._largest_body()
+        )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
 

@@ -54,7 +54,7 @@ class DefaultScope:
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """Something that can be attached to a conversation: its address, and the tool that reads it with what the address names."""
+    """A kind of resource: the template of its URI, and the tool that reads it with the variables of the URI."""
 
     template: str
     name: str

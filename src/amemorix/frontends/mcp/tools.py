@@ -13,7 +13,7 @@ from ...errors import InvalidRequest, UnknownComponent
 from ...fields import Count, Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
-from ..python.calls import AsyncCalls, facts_of, memo_of, scope_of, selected
+from ..python.calls import AsyncCalls, facts_of, local_time, memo_of, scope_of, selected
 from ..python.results import Fact, Memo
 
 __all__ = ["TOOLS", "Reading"]
@@ -451,7 +451,7 @@ async def episodes(memory: AsyncCalls, request: Episodes) -> FoundEpisodes:
     if request.id:
         one = await memory.call("memory_episode_admin", {"action": "get", "episode_id": request.id, **request.where})
         texts = [
-            Memo(row["id"], row["content"], row["speaker"], _moment(row["time_start"])) for row in one["paragraphs"]
+            Memo(row["id"], row["content"], row["speaker"], local_time(row["time_start"])) for row in one["paragraphs"]
         ]
         return FoundEpisodes(episodes=[_episode(one["episode"], texts)] if one["episode"] else [])
     found = await memory.call(
@@ -466,12 +466,8 @@ async def episodes(memory: AsyncCalls, request: Episodes) -> FoundEpisodes:
 def _episode(row: dict[str, Any], texts: list[Memo]) -> Episode:
     return Episode(
         id=row["episode_id"], title=row["title"], summary=row["summary"], chat=row["chat_id"],
-        start=_moment(row["time_start"]), end=_moment(row["time_end"]), texts=texts,
+        start=local_time(row["time_start"]), end=local_time(row["time_end"]), texts=texts,
     )  # fmt: skip
-
-
-def _moment(at: float | None) -> datetime | None:
-    return None if at is None else datetime.fromtimestamp(at).astimezone()
 
 
 class Find(Reading):
@@ -545,7 +541,7 @@ async def chats(memory: AsyncCalls, request: Find) -> Chats:
     )
     return Chats(
         chats=[
-            Chat(chat=one["chat_id"], texts=one["texts"], first=_moment(one["first"]), last=_moment(one["last"]))
+            Chat(chat=one["chat_id"], texts=one["texts"], first=local_time(one["first"]), last=local_time(one["last"]))
             for one in found["items"]
         ]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 else:
     AsyncTypedCalls = object
 
-__all__ = ["Answering", "AsyncCalls", "CallsOf", "Messages", "Moment", "facts_of", "memo_of", "scope_of", "selected"]
+__all__ = [
+    "Answering",
+    "AsyncCalls",
+    "CallsOf",
+    "Messages",
+    "Moment",
+    "facts_of",
+    "local_time",
+    "memo_of",
+    "scope_of",
+    "selected",
+]
 
 Messages = Sequence[Mapping[str, Any]]
 """Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
@@ -256,7 +267,7 @@ def _of_user(turn: Mapping[str, Any]) -> bool:
 def memo_of(row: Mapping[str, Any]) -> Memo:
     """A text as `memory_text_admin` answers it, or a hit."""
     return Memo(
-        id=row["id"], text=row["text"], speaker=row["speaker"], time=_when(row["time"]), chat=row["chat_id"],
+        id=row["id"], text=row["text"], speaker=row["speaker"], time=local_time(row["time"]), chat=row["chat_id"],
         confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
         metadata=row["metadata"], why=row.get("explain", {}),
     )  # fmt: skip
@@ -265,11 +276,15 @@ def memo_of(row: Mapping[str, Any]) -> Memo:
 def facts_of(rows: Sequence[Mapping[str, Any]]) -> Facts:
     """Facts as `memory_fact_admin` answers them."""
     return Facts([
-        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], _when(row["valid_from"]),
-             _when(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
+        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], local_time(row["valid_from"]),
+             local_time(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
         for row in rows
     ])  # fmt: skip
 
 
-def _when(at: float | None) -> datetime | None:
-    return None if at is None else datetime.fromtimestamp(at).astimezone()
+def local_time(at: float | None) -> datetime | None:
+    """Epoch seconds in the zone of this machine; None for what is undated."""
+    try:
+        return None if at is None else datetime.fromtimestamp(at).astimezone()
+    except (OverflowError, ValueError):  # at the ends of the calendar another zone may have no date
+        return None if at is None else datetime.fromtimestamp(at, UTC)

@@ -1,4 +1,4 @@
-"""Comparison of values that are any JSON, for the filters of other programs."""
+"""Comparison of JSON values by order, for the filters of other programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ORDERS", "ordered"]
+__all__ = ["ORDERS", "compared"]
 
 ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "gt": operator.gt,
@@ -16,8 +16,8 @@ ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def ordered(value: Any, name: str, than: Any) -> bool:
-    """Whether a value stands so to another (`gt`, `gte`, `lt`, `lte`): as numbers, else as texts; else it does not."""
+def compared(value: Any, name: str, than: Any) -> bool:
+    """`value gt than` (or `gte`, `lt`, `lte`), as numbers if both are or read as such, else as texts; False if they are neither."""
     try:
         return ORDERS[name](float(value), float(than))
     except (TypeError, ValueError):

@@ -165,8 +165,12 @@ class Added:
 
     ids: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    refused: str = ""
+    """Why the settings let nothing in: `chat_filtered`, `disabled`; empty where something was stored or there."""
 
     def __str__(self) -> str:
+        if self.refused:
+            return f"nothing stored: {self.refused}"
         return f"{len(self.ids)} stored" + (f", {len(self.skipped)} were there" if self.skipped else "")
 
 

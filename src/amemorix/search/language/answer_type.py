@@ -89,11 +89,9 @@ _OPENING_EN = lazy_regex(
 _WH = lazy_regex(r"(?<![a-z'-])(?:who|whom|whose|where|when|why|how|what|which)(?![a-z-])")
 _INVERTED = lazy_regex(rf"(?:'s|'re|'d| (?:{_AUXILIARY}))(?![a-z])")
 _YES_NO_EN = lazy_regex(rf"(?:{_AUXILIARY})(?![a-z'])")
-_YES_NO_INSIDE = lazy_regex(rf",\s*(?:{_AUXILIARY}) (?:not )?[a-z]+")
 _LIST_EN = lazy_regex(
     r"(?:(?:please|can you|could you) )?(?:(?:list|enumerate) (?:me )?|(?:name|give me|tell me) (?:me )?(?=all (?!about)|every |some |as many ))"
 )
-_CHOICE = lazy_regex(r"\bor\b(?! (?:not|so|more|less)\b)")
 _AFTER_PREPOSITION = lazy_regex(
     r"(?:in|at|on|to|from|with|for|by|of|since|until|about|during|under|near|around|into|through) $"
 )

@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from ...language.normalise import normalise_name
 from ..ports import Connection
 from ..queries import array
-from ..records import ChatKey, Entity, NewText, Person, Stored
+from ..records import ABOUT, PARTICIPANT, SPEAKER, ChatKey, Entity, NewText, Person, Stored
 
 __all__ = ["NameRepository", "TextRepository"]
 
-SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
 NO_METADATA = "{}"
 Memory = TypeVar("Memory", dict[Any, Any], set[Any])
 CACHE = 50_000

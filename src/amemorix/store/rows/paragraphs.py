@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ...sorted_arrays import distinct
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
+from ..records import SPEAKER
 from .retention import Retention
 
-__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible"]
+__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible", "speaker_of"]
 
 Scopes = Sequence[int] | None
 
@@ -105,7 +106,7 @@ class ParagraphRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonOf:
-    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part, 3: it is about them."""
+    """A person a paragraph is bound to, by the name used there, in the role SPEAKER, PARTICIPANT or ABOUT."""
 
     person_id: str
     name: str
@@ -157,6 +158,11 @@ def persons(db: Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
     for paragraph, *person in db.run("paragraph_persons_of", ids=array(ids)):
         found.setdefault(paragraph, []).append(PersonOf(*person))
     return found
+
+
+def speaker_of(persons: Iterable[PersonOf]) -> str:
+    """The name of who said it, empty if nobody is known to have."""
+    return next((one.name for one in persons if one.role == SPEAKER), "")
 
 
 def entity_norms(db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
