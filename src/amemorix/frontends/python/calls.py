@@ -104,7 +104,8 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         old = row[0]
         described = old["metadata"] if metadata is None else dict(metadata)
         kept = {"external_id": old["external_id"], "metadata": described, "tags": old["tags"], "text": text}
-        expires = {"expires_at": old["expires_at"]}
+        until = _when(old["expires_at"])
+        expires = {"expires_at": until and until.isoformat()}  # of a far year the number would be read as milliseconds
         if old["kind"] == "message":
             turn = {
                 **kept,
