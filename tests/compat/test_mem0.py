@@ -184,3 +184,16 @@ async def test_awaited_the_same(tmp_path: Path) -> None:
         assert found["results"][0]["id"] == added["results"][0]["id"]
         with pytest.raises(ValueError, match="memory_id"):
             await memory.delete("none")
+
+
+def test_odd_messages_dates_and_filters(memory: Memory) -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}
+    turns = [{"role": "user", "content": "What is the weather?"}, call]
+    assert results(memory.add(turns, user_id="odd")) == ["What is the weather?"]
+    memory.add("I moor at the far quay", user_id="odd", expiration_date="9999-12-31")
+    assert results(memory.get_all(filters={"user_id": "odd", "expiration_date": {"contains": "9999"}})) == [
+        "I moor at the far quay"
+    ]
+    assert not results(memory.get_all(filters={"user_id": "odd", "created_at": {"contains": 1}}))
+    with pytest.raises(ValueError, match="actor_id: in: must be a list"):
+        memory.get_all(filters={"user_id": "odd", "actor_id": {"in": None}})

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -262,3 +264,74 @@ def test_facts_keep_what_is_in_doubt_and_say_so(tmp_path: Path) -> None:
             memory.settle()
         told = {fact.value: fact.status for fact in memory.facts("mara")}
         assert told == {"Drives a Honda Civic": "maybe_outdated", "Sold the Honda Civic, no longer drives": "active"}
+
+
+def test_closing_beside_calls_of_other_threads_answers_or_refuses_each_and_opens_nothing_anew(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    begun, refusals, stored = threading.Barrier(9), list[str](), list[int]()
+
+    def talk(speaker: int) -> None:
+        memory.add("0", user=f"u{speaker}")
+        begun.wait()
+        with pytest.raises(NotReady) as refused:
+            for n in count(1):
+                stored.append(len(memory.add(str(n), user=f"u{speaker}").ids))
+                memory.update("p1", f"{speaker} {n}")
+        refusals.append(str(refused.value))
+
+    threads = [threading.Thread(target=talk, args=(n,), daemon=True) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    closing = [threading.Thread(target=memory.close, daemon=True) for _ in range(2)]
+    for thread in closing:
+        thread.start()
+    for thread in (*closing, *threads):
+        thread.join(60)
+        assert not thread.is_alive()
+    assert refusals == ["It is closed."] * 8
+    with opened(tmp_path) as memory:  # nobody holds the folder
+        assert len(memory.texts(everything=True, limit=1000)) >= 8 + sum(stored)
+
+
+async def test_what_was_closed_is_opened_again_by_open_alone(tmp_path: Path) -> None:
+    memory = AsyncMemory(tmp_path, settings=WORDS_ALONE)
+    await memory.add("I live in Leeds", user="ann")
+    await memory.close()
+    with pytest.raises(NotReady, match=r"It is closed\."):
+        await memory.add("I live in York", user="ann")
+    async with memory:
+        assert [text.text for text in await memory.texts(user="ann")] == ["I live in Leeds"]
+
+
+@pytest.mark.parametrize(("status", "body"), [(200, "[]"), (200, "{}"), (404, '{"detail": "Not Found"}'), (403, "{}")])
+async def test_what_answers_and_is_no_memory_is_named(status: int, body: str) -> None:
+    async def stranger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(stranger, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with AsyncClient(url) as memory:
+            with pytest.raises(NotReady, match=f"is no memory: {status}"):
+                await memory.get("p1")
+
+
+def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        far = {"chat_id": "club", "text": "The lease runs on", "expires_at": "9999-12-30"}
+        (id_,) = memory.call("ingest_text", far)["stored_ids"]
+        before = memory.call("memory_text_admin", action="get", ids=[id_], scope="all")["items"][0]["expires_at"]
+        (new,) = memory.update(id_, "The lease runs on and on").ids
+        after = memory.call("memory_text_admin", action="get", ids=[new], scope="all")["items"][0]["expires_at"]
+        assert after == before > 250_000_000_000
+
+
+def test_what_the_settings_keep_out_is_not_said_to_be_there(tmp_path: Path) -> None:
+    with Memory(tmp_path, settings={**WORDS_ALONE, "filter.chats": ["private:bad"]}) as memory:
+        for added in (memory.add("a quokka", user="bad"), memory.add("a note", chat="private:bad")):
+            assert (added.ids, added.skipped, added.refused) == ((), (), "chat_filtered")
+            assert str(added) == "nothing stored: chat_filtered"
+        assert memory.add("a quokka", user="good").refused == ""

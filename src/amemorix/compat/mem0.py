@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 ROOT, SOURCE = "mem0", "compat:mem0"
 IDS = ("user_id", "agent_id", "run_id")
 PROMOTED = (*IDS, "actor_id", "role", "expiration_date")
+FAR = date(5000, 1, 1)
 _UNSET: Any = object()
 Kept = dict[str, Any]
 
@@ -323,7 +324,7 @@ def _refuse(kwargs: Mapping[str, Any], show_expired: bool) -> None:
 def _checked(message: Any) -> dict[str, Any] | None:
     """A message that is stored; None for a system's, and for what is none."""
     turn = cast(dict[str, Any], message) if isinstance(message, dict) else {}
-    if turn.get("role") is None or turn.get("content") is None:
+    if turn.get("role") is None or turn.get("content") in (None, ""):  # as that of a tool call
         log.warning("a message without role or content was left out")
         return None
     return None if turn["role"] == "system" else turn
@@ -348,10 +349,11 @@ def _day(value: Any) -> str | None:
 
 
 def _expiry(day: str | None) -> float | None:
-    """The end of a day (UTC)."""
+    """The end of a day (UTC); a larger number of seconds would be read as milliseconds."""
     if day is None:
         return None
-    return datetime.combine(date.fromisoformat(day) + timedelta(days=1), datetime.min.time(), UTC).timestamp()
+    end = min(date.fromisoformat(day), FAR) + timedelta(days=1)
+    return datetime.combine(end, datetime.min.time(), UTC).timestamp()
 
 
 def _kept(row: Row) -> Kept:

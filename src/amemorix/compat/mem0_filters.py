@@ -37,11 +37,13 @@ def _satisfies(value: Any, key: str, name: str, than: Any) -> bool:
     if name in ("eq", "ne"):
         return _alike(value, than) == (name == "eq")
     if name in ("in", "nin"):
+        if not isinstance(than, list | tuple | set | frozenset):
+            raise ValueError(f"{key}: {name}: must be a list.")
         return any(_alike(value, one) for one in than) == (name == "in")
     if name in ORDERS:
         return compared(value, name, than)
     if name == "contains":
-        return than in value if isinstance(value, str | list) else False
+        return than in value if isinstance(value, list) or (isinstance(value, str) and isinstance(than, str)) else False
     if name == "icontains":
         return isinstance(value, str) and str(than).lower() in value.lower()
     raise ValueError(f"{key}: there is no operator {name!r}.")

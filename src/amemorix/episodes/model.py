@@ -172,10 +172,11 @@ class EpisodeModelService:
         if not members or len(segment) != len(members):
             return None
         speakers, people, bound = dict[int, str](), dict[str, int](), dict[int, list[int]]()
+        whose = dict[str, int]()  # a name as the model's answer is compared with it
         for paragraph, person, name, role in db.run("window_persons", ids=array(members)):
             bound.setdefault(paragraph, []).append(person)
             called = name
-            while people.get(called, person) != person:  # another one of this name
+            while whose.setdefault(normalise_name(called), person) != person:  # another one of this name
                 called += "*"
             people[called] = person
             if role == SPEAKER:
@@ -184,8 +185,9 @@ class EpisodeModelService:
         scope = segment[0].scope
         there = set(people.values())
         for person, name in db.run("window_names", chat=scope):
-            if person not in there and len(name) > 1 and normalise_name(name) in said:
-                people.setdefault(name, person)
+            norm = normalise_name(name)
+            if person not in there and len(name) > 1 and norm in said and whose.setdefault(norm, person) == person:
+                people[name] = person
         persons = dict[int, str](db.run("window_person_ids", ids=array(people.values())).fetchall())
         silent = {row[0] for row in db.run("window_recorded", ids=array(members)) if row[2]}
         known = known_of(db, persons, scope, now) if self._config.facts.enabled else []

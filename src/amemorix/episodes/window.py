@@ -46,6 +46,8 @@ LONGEST_SENTENCE, LONGEST_NAME, LONGEST_PREDICATE = 300, 60, 40
 FAR = 10 * 366 * 86_400.0
 """How long after a line something may begin or be planned."""
 DAY = 86_400.0
+MOST_STATED = 100
+"""Statements, and relations, that are taken of an answer: they are stored in one transaction."""
 _DATE = lazy_regex(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9:]{5,8})?)?)?")
 _FIRST_PERSON = lazy_regex(r"(?:i|i['’]\w+|my|we|our|you|your)\b|[我你咱]", re.I)
 _NUMBER = lazy_regex(r"[0-9]{5,}")
@@ -224,8 +226,8 @@ class Window:
         said = _Answer.model_validate(answer)
         return WindowReading(
             tuple(self._parts(said.episodes)),
-            tuple(one for raw in said.statements if (one := self._statement(raw)) is not None),
-            tuple(one for raw in said.relations if (one := self._related(raw)) is not None),
+            tuple(one for raw in said.statements[:MOST_STATED] if (one := self._statement(raw)) is not None),
+            tuple(one for raw in said.relations[:MOST_STATED] if (one := self._related(raw)) is not None),
         )
 
     # episodes

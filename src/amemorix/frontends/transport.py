@@ -49,6 +49,10 @@ class DaemonMemory:
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
+        if not isinstance(answer, dict) or "success" not in answer:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise NotReady(
+                f"What answers at {self._client.base_url} is no memory: {response.status_code} {response.text[:100]}"
+            )
         if response.status_code == 401:
             raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
         if response.status_code == 403:

@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, cast
 
+from ..errors import NotReady
 from ..extras import require
 from ..frontends.python.blocking import Client, Memory
+from ..frontends.python.calls import added_of
 from ..frontends.python.comparison import ORDERS, compared
 from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of, names_of
 from ..language.normalise import clean_text
@@ -148,7 +150,8 @@ class AMemorixStore(BaseStore):
                 gone += [row["id"] for row in rows]
             new.append(told)
         for told in new:
-            self._memory.call("ingest_text", **told)
+            if refused := added_of(self._memory.call("ingest_text", told)).refused:
+                raise NotReady(f"The memory took nothing for {told['chat_id']!r} ({refused}).", reason=refused)
         if gone:
             self._memory.forget(id=gone)
 

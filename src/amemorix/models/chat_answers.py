@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from ..lazy_regex import lazy_regex
 
@@ -27,7 +27,8 @@ class Misfit(ValueError):
 def read_object(answer: str | Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """The object in an answer, valid against the schema. Raises Misfit.
 
-    Thoughts in `<think>` tags, code fences and words around the object are passed over.
+    Thoughts in `<think>` tags, code fences and words around the object are passed over; half a surrogate pair, which JSON
+    may hold and nothing can store, becomes a question mark.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -38,7 +39,7 @@ def read_object(answer: str | Mapping[str, Any], schema: Mapping[str, Any]) -> d
         raise Misfit(
             f"it breaks the rule `{error.validator}` at {error.json_path}", f"{error.json_path}: {error.message}"
         )
-    return found
+    return _storable(found)
 
 
 def shape_in_words(schema: Mapping[str, Any]) -> str:
@@ -56,6 +57,14 @@ def _parsed(text: str) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
     raise Misfit("it is no JSON object")
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_storable(key): _storable(one) for key, one in cast(Mapping[Any, Any], value).items()}
+    return [_storable(one) for one in cast(list[Any], value)] if isinstance(value, list) else value
 
 
 def _candidates(text: str) -> Iterator[str]:

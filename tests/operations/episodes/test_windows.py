@@ -519,3 +519,35 @@ async def test_a_process_that_ended_before_it_stored_stores_once(tmp_path: Path,
         assert await Talk(host, clock).held() == ["Ada flies kites."]
         await host.settle(600)
         assert len(await Talk(host, clock).facts()) == 1
+
+
+async def test_people_whose_names_differ_in_case_or_width_alone_are_told_apart(talk: Talk, reader: Reader) -> None:
+    reader.statements = [fact("Robs banks.", 1, person="BO"), fact("Keeps bees.", 2, person="Bo*")]
+    who = [("u1", "BO", "I rob banks for a living"), ("u2", "Bo", "I keep bees"), ("u3", "Ｂｏ", "hi both")]
+    messages = [{"person_id": id_, "speaker": name, "text": text, "time": START} for id_, name, text in who]
+    await talk.call("ingest_messages", chat_id="c", messages=messages)
+    talk.clock.advance(DAY)
+    await talk.host.settle(120)
+    assert "People: BO; Bo*; Ｂｏ**" in reader.chat.asked[-1][1]
+    sql = "select p.person_id, f.value from facts f join persons p on p.id = f.person where f.authority = 'model'"
+    assert sorted(rows(talk.host, sql)) == [("u1", "Robs banks."), ("u2", "Keeps bees.")]
+
+
+async def test_half_characters_of_an_answer_do_no_harm(opened: Open) -> None:
+    answer = (
+        '{"episodes": [{"lines": [1], "title": "Kites\\ud800", "summary": "Ada \\udc00flies."}],'
+        ' "statements": [{"person": "Ada", "sentence": "Ada flies \\ud83d kites.", "evidence": [1]}]}'
+    )
+    clock = FrozenClock(START)
+    talk = Talk(await opened(chat=lambda *_, **__: answer, clock=clock, episode=SETTINGS), clock)
+    await talk.say(("Ada", "kites again"))
+    assert await talk.held() == ["Ada flies ? kites."]
+    assert [one["title"] for one in (await talk.call("memory_episode_admin", action="list"))["items"]] == ["Kites?"]
+
+
+async def test_an_answer_without_end_is_taken_up_to_a_bound(talk: Talk, reader: Reader) -> None:
+    reader.statements = [fact(f"Ada has kite {n}.") for n in range(5_000)]
+    reader.relations = [related("Ada", f"likes {n}", "Bo") for n in range(5_000)]
+    await talk.say(("Ada", "kites again, Bo"), ("Bo", "so many"))
+    assert len(await talk.held()) == 100
+    assert len(await talk.relations()) <= 100

@@ -13,8 +13,8 @@ from ...errors import InvalidRequest, UnknownComponent
 from ...fields import Count, Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
-from ..python.calls import AsyncCalls, facts_of, local_time, memo_of, scope_of, selected
-from ..python.results import Fact, Memo
+from ..python.calls import AsyncCalls, added_of, facts_of, local_time, memo_of, scope_of, selected
+from ..python.results import Added, Fact, Memo
 
 __all__ = ["TOOLS", "Reading"]
 
@@ -73,6 +73,7 @@ class Remembered(BaseModel):
 
     stored: list[str]
     there_already: list[str] = Field(default_factory=list)
+    refused: str = Field("", description="Why the settings let nothing in.")
 
 
 @TOOLS.operation("remember", effect="write")
@@ -93,7 +94,7 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
                 "timestamp": request.time, "external_id": request.id or None, **where,
             },
         )  # fmt: skip
-        return Remembered(stored=answer["stored_ids"], there_already=answer["skipped_ids"])
+        return _remembered(added_of(answer))
     if request.speaker:
         if request.messages or request.everything:
             raise InvalidRequest("remember: speaker: it goes with `text`, in a chat.", field="speaker")
@@ -109,7 +110,11 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
             request.text, messages=request.messages, user=request.user, chat=request.chat, time=request.time,
             id=request.id, everything=request.everything,
         )  # fmt: skip
-    return Remembered(stored=list(done.ids), there_already=list(done.skipped))
+    return _remembered(done)
+
+
+def _remembered(done: Added) -> Remembered:
+    return Remembered(stored=list(done.ids), there_already=list(done.skipped), refused=done.refused)
 
 
 class Correct(Reading):

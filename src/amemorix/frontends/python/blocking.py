@@ -24,6 +24,7 @@ else:
 __all__ = ["Client", "Memory"]
 
 T = TypeVar("T")
+CLOSED = "It is closed."
 _OPEN: set[Calls] = set()
 """Those that are to be closed when the process ends, also where nobody holds them any more: their threads go on."""
 
@@ -36,32 +37,50 @@ class Calls(TypedCalls):
         self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="amemorix", daemon=True)
+        self._under_way = set[concurrent.futures.Future[Any]]()
+        self._changing, self._closing = threading.Lock(), threading.RLock()
         self._thread.start()
         _OPEN.add(self)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None or os.getpid() != self._process:
+        if os.getpid() != self._process:
             work.close()
-            told = (
-                "It is closed."
-                if self._loop is None
-                else "This process was forked from the one that made it: make one of its own after the fork."
-            )
-            raise NotReady(told)
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            raise NotReady("This process was forked from the one that made it: make one of its own after the fork.")
+        with self._changing:
+            if self._loop is None:
+                work.close()
+                raise NotReady(CLOSED)
+            answer = asyncio.run_coroutine_threadsafe(work, self._loop)
+            self._under_way.add(answer)
+        try:
+            return answer.result()
+        except concurrent.futures.CancelledError as exc:
+            raise NotReady(CLOSED) from exc
+        finally:
+            answer.cancel()  # of a caller who was interrupted; else it is done
+            with self._changing:
+                self._under_way.discard(answer)
 
     def close(self) -> None:
-        """Close it; what was acknowledged is stored."""
-        if self._loop is None or os.getpid() != self._process:
+        """Close it; what was acknowledged is stored. A call of another thread is answered, or told that it is closed."""
+        if os.getpid() != self._process:
             return
-        try:
-            self._run(self._calls.close())
-        finally:
-            loop, self._loop = self._loop, None
-            loop.call_soon_threadsafe(loop.stop)
-            self._thread.join()
-            loop.close()
-            _OPEN.discard(self)
+        with self._closing:
+            with self._changing:
+                loop, self._loop = self._loop, None
+            if loop is None:
+                return
+            try:
+                asyncio.run_coroutine_threadsafe(self._calls.close(), loop).result()
+            finally:
+                with self._changing:
+                    left = [*self._under_way]
+                for answer in left:
+                    answer.cancel()
+                loop.call_soon_threadsafe(loop.stop)
+                self._thread.join()
+                loop.close()
+                _OPEN.discard(self)
 
     def __enter__(self) -> Self:
         return self

@@ -23,6 +23,7 @@ __all__ = [
     "Messages",
     "Moment",
     "facts_of",
+    "added_of",
     "local_time",
     "memo_of",
     "scope_of",
@@ -97,7 +98,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
             answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
-        return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
+        return added_of(answer)
 
     async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
         """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.
@@ -115,7 +116,8 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         old = row[0]
         described = old["metadata"] if metadata is None else dict(metadata)
         kept = {"external_id": old["external_id"], "metadata": described, "tags": old["tags"], "text": text}
-        expires = {"expires_at": old["expires_at"]}
+        until = local_time(old["expires_at"])
+        expires = {"expires_at": until and until.isoformat()}  # of a far year the number would be read as milliseconds
         if old["kind"] == "message":
             turn = {
                 **kept,
@@ -129,7 +131,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
             note = {key: old[key] for key in ("source", "source_type", "person_ids")}
             answer = await self.call("ingest_text", {**kept, **note, **where, **expires, "timestamp": old["time"]})
-        return Added(tuple(answer["stored_ids"]), tuple(answer["skipped_ids"]))
+        return added_of(answer)
 
     async def forget(
         self, *, user: str = "", chat: str = "", id: str | Sequence[str] = (), purge: bool = False
@@ -262,6 +264,12 @@ def _of_user(turn: Mapping[str, Any]) -> bool:
 
     named = {*SPELLINGS["person_id"], *SPELLINGS["speaker"]}
     return turn.get("role", "user") == "user" and not named & turn.keys()
+
+
+def added_of(answer: Mapping[str, Any]) -> Added:
+    """What became of texts that were handed over."""
+    refused = answer["reason"] if answer["reason"] in ("chat_filtered", "disabled") else ""
+    return Added(tuple(answer["stored_ids"]), () if refused else tuple(answer["skipped_ids"]), refused)
 
 
 def memo_of(row: Mapping[str, Any]) -> Memo:

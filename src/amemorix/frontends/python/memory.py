@@ -63,16 +63,19 @@ class AsyncMemory(AsyncCalls):
         self._opening: asyncio.Lock | None = None
         self._ways = contextlib.AsyncExitStack()
         self._memory: Answering | None = None
+        self._closed = False
         self._process = os.getpid()
         self._installing: asyncio.Task[None] | None = None
 
     async def open(self) -> Self:
-        """Open it now, and not with the first call."""
+        """Open it now, and not with the first call; also after it was closed."""
+        self._closed = False
         await self._ready()
         return self
 
     async def close(self) -> None:
         """Close it; what was acknowledged is stored."""
+        self._closed = True  # a call under way that asks once more must not open it again
         if self._installing is not None:
             self._installing.cancel()
             await asyncio.gather(self._installing, return_exceptions=True)
@@ -94,6 +97,8 @@ class AsyncMemory(AsyncCalls):
                 "This process was forked from the one that opened the memory: make a memory after the fork, and let "
                 f"`amemorix serve --config {self.config_path}` hold the folder for several processes."
             )
+        if self._closed:
+            raise NotReady("It is closed.")
         if self._memory is None:
             self._opening = self._opening or asyncio.Lock()
             async with self._opening:
