@@ -330,8 +330,8 @@ def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
 
 
 def test_what_the_settings_keep_out_is_not_said_to_be_there(tmp_path: Path) -> None:
-    with Memory(tmp_path, settings={**WORDS_ALONE, "filter.chats": ["private:bad"]}) as memory:
-        for added in (memory.add("a quokka", user="bad"), memory.add("a note", chat="private:bad")):
+    with Memory(tmp_path, settings={**WORDS_ALONE, "filter.chats": ["bad"]}) as memory:
+        for added in (memory.add("a quokka", user="bad"), memory.add("a note", chat="bad")):
             assert (added.ids, added.skipped, added.refused) == ((), (), "chat_filtered")
             assert str(added) == "nothing stored: chat_filtered"
         assert memory.add("a quokka", user="good").refused == ""
