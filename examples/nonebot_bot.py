@@ -29,7 +29,7 @@ remember = on_message(priority=9, block=False)
 def scope(event: MessageEvent) -> dict[str, Any]:
     """群聊是一个会话；私聊只属于这个人。"""
     if isinstance(event, GroupMessageEvent):
-        return {"chat": f"qq:{event.group_id}"}
+        return {"chat": f"group:{event.group_id}"}
     return {"user": event.get_user_id()}
 
 

@@ -16,6 +16,7 @@ from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import InvalidRequest
 from amemorix.importing.readers.amemorix_directory import AMemorixDirectory
+from amemorix.importing.readers.formats import detect
 from amemorix.importing.records import Record
 from import_entrance import imported, raw_folder
 from import_readers import Read, bad, peak, read, records
@@ -320,3 +321,10 @@ async def test_a_profiles_text_is_not_shown_to_all_by_an_import_for_one_chat(
     assert await texts(host, "water boils", chat_id="room-2") == []
     assert "Water boils at 100 degrees." in await texts(host, "water boils", chat_id="群一")
     assert await texts(host, "Alice works Orbit", chat_id="room-2") == []
+
+
+def test_a_database_that_is_held_open_is_known_by_the_name_it_was_given(tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    held.write_bytes(b"SQLite format 3\0" + bytes(84))
+    assert detect("old/metadata/metadata.db", held) == "a_memorix"
+    assert detect("data/MaiBot.db", held) == "maibot"

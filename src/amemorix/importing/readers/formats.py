@@ -63,7 +63,7 @@ def detect(name: str, path: Path) -> str:
             head = file.read(4096)
         found = SUFFIXES.get(suffix)
         if not found and head.startswith(b"SQLite format 3\0"):
-            found = "a_memorix" if path.name == "metadata.db" else "maibot"
+            found = "a_memorix" if "metadata.db" in (path.name, Path(name).name) else "maibot"
         elif not found and _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
             found = _kind_of_json(path)
         if found in ("txt", None):
