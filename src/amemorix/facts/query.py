@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import fold
 from ..language.times import format_day
-from ..lazy_regex import lazy_regex
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -22,13 +21,14 @@ from ..store.queries import array
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import entity_names
 from . import rows as fact_rows
-from .language.slots import slot_of
+from .language.slots import STATEMENT, slot_of
+from .oneself import is_of_another
 from .recall import ranked, read_question
 from .rows import MAYBE_OUTDATED, Evidence, FactRow, Moment
 from .succession import judge, said
 from .timeline import Point, timeline
 
-__all__ = ["FIRST_PERSON", "Asked", "FactItem", "FactReader", "Moment"]
+__all__ = ["Asked", "FactItem", "FactReader", "Moment"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
@@ -36,7 +36,6 @@ REPEATED = 0.2
 """How much of what is missing to the highest importance each further line that states a fact adds."""
 LONG = 200
 """Characters up to which a line is compared as a whole."""
-FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
 class FactItem(BaseModel, defer_build=True):
@@ -95,6 +94,8 @@ class Asked:
     vector: NDArray[np.float32] | None = None
     generation: int = 0
     """The vector of the text without the names, and the generation of vectors that it can be compared with."""
+    of_oneself: bool = False
+    """Whether the persons ask for themselves."""
 
 
 class FactReader:
@@ -164,9 +165,17 @@ class FactReader:
                 resting_on[fact] = min(resting_on.get(fact, MOST), places[paragraph])
         before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
         near = self._near(db, asked, [row.id for row in (*rows, *before)])
-        wanted = ranked(read_question(bare), rows, before, resting_on, limit, near)
+        others = {row.id for row in rows if asked.of_oneself and _untyped_of_another(row)}
+        wanted = ranked(read_question(bare), rows, before, resting_on, limit, near, others)
         items = self.items(db, wanted, moment, scopes)
         return items if moment.as_of is not None else _doubted(db, items, asked.hits)
+
+    def stating(self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment) -> frozenset[int]:
+        """The paragraphs that state what the persons are asked for, as a value of an attribute."""
+        question = read_question(asked.bare)
+        rows = [row.id for row in self.of(db, asked.persons, scopes, moment) if question.names(row)]
+        evidence = fact_rows.evidence_of(db, rows, moment.now, moment.as_of).values()
+        return frozenset(one.paragraph for found in evidence for one in found if one.stance == "support")
 
     def _near(self, db: Connection, asked: Asked, facts: Sequence[int]) -> dict[int, float]:
         """Fact -> the cosine of what is asked and the nearest line that it rests on."""
@@ -271,6 +280,7 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
             row
             for row, (who, text, at) in lines.items()
             if last and who == item.person_id and at > lines[last][2] and len(text) <= LONG
+            if is_of_another(text) == is_of_another(lines[last][1])
         ]
         if not later:
             continue
@@ -288,6 +298,10 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
             items.remove(newer)
             items.insert(items.index(item), newer)
     return items
+
+
+def _untyped_of_another(row: FactRow) -> bool:
+    return row.attribute == STATEMENT and is_of_another(row.value)
 
 
 def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:

@@ -25,6 +25,7 @@ from ..store.queries import array
 from ..store.records import ABOUT
 from ..store.rows import embeddings as embedding_rows
 from .classifier import Floats, Judgement, classifier
+from .clauses import clauses
 from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
@@ -194,7 +195,12 @@ class ParagraphReader:
         for paragraph, person, role in db.run("fact_persons_of", ids=array(ids)):
             persons.setdefault(paragraph, []).append((person, role))
         material = [Paragraph(*row) for row in db.run("fact_material", ids=array(ids))]
-        said = [sentences(one.content, said=one.kind == "message") if one.live else [] for one in material]
+        said = [
+            [part for line in sentences(one.content, said=one.kind == "message") for part in clauses(line)]
+            if one.live
+            else []
+            for one in material
+        ]
         vectors = self._vectors(db, material, said, wait=wait)
         if vectors is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,6 +23,8 @@ statements of other matters reaches it."""
 SLOT, KIND, WORDS, HIT, DENIED = 2.0, 1.0, 1.0, 1.5, 0.001
 """What it counts that a query asks for an attribute, or for a kind of statement, that a statement holds all of its words,
 that it rests on the first hit, and that it is denied."""
+OF_ANOTHER = 0.5
+"""What is left of all that where somebody asks for himself, and the statement is about another."""
 QUESTIONS_FILE = "questions.toml"
 _WHO = lazy_regex(
     r"\bwho(?:'s|\s+is|\s+am)\b\W*$|\btell me (?:more |something |everything )?about\b\W*$|\bwhat do (?:you|we) know\b|\bwhat is known\b"
@@ -78,6 +80,11 @@ class Question:
             score += KIND
         return score - DENIED * is_denied if score > 0 else 0.0
 
+    def names(self, row: FactRow) -> bool:
+        """Whether it asks for the attribute of a fact."""
+        fitting = [one for one in self.asked if one.denied is None or one.denied == (row.polarity < 0)]
+        return not _untyped(row) and self._names(row.attribute, fitting)
+
     def _names(self, attribute: str, asked: Sequence[_Ask]) -> bool:
         kind, _, thing = attribute.partition(":")
         if kind not in SLOTS:
@@ -113,12 +120,13 @@ def read_question(bare: str) -> Question:
 
 def ranked(
     question: Question, rows: Sequence[FactRow], before: Iterable[FactRow], resting_on: Mapping[int, int], limit: int,
-    near: Mapping[int, float],
+    near: Mapping[int, float], of_another: Collection[int] = (),
 ) -> list[FactRow]:  # fmt: skip
     """The facts that are asked for, the best first: within one matter the newest.
 
     `before`: what gave way to these; who asks for it, asks for what took its place. `resting_on`: fact -> the place of the
-    first hit that it rests on. `near`: fact -> how near its words are to what is asked. What may be outdated stands behind what says so, and not without it.
+    first hit that it rests on. `near`: fact -> how near its words are to what is asked. `of_another`: those that are about
+    somebody else than who asks for himself. What may be outdated stands behind what says so, and not without it.
     """
     scores = {row.id: question.relevance(row) + _nearness(near.get(row.id, 0.0)) for row in rows}
     for row in before:
@@ -126,6 +134,8 @@ def ranked(
         scores[after] = max(scores.get(after, 0.0), question.relevance(row) + _nearness(near.get(row.id, 0.0)))
     for fact, place in resting_on.items():
         scores[fact] += HIT / (1 + place)
+    for fact in of_another:
+        scores[fact] *= OF_ANOTHER
     scores = {id_: score for id_, score in scores.items() if score > 0 or question.of_everything}
     # of one matter, such as a slot with one value, the best score counts for all
     of_matter: dict[tuple[int | None, int | None, str], float] = {}

@@ -30,7 +30,7 @@ from .rows import Outcome
 from .timeline import ANY
 from .word_lists import any_of, read_lists
 
-__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "dense", "features", "judge", "may_concern", "said", "tells_of_change"]  # fmt: skip
+__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "dense", "features", "judge", "may_concern", "said", "speaks_of", "tells_of_change"]  # fmt: skip
 
 log = logging.getLogger(__name__)
 TASK = "dedup"
@@ -153,6 +153,12 @@ def tells_of_change(text: str) -> bool:
     """Whether a text has words that tell that something is no longer as it was."""
     folded = fold(text)
     return any(_cues()[name].search(folded) for name in ("change", "end"))
+
+
+def speaks_of(text: str, *, first: bool = False) -> bool:
+    """Whether a folded text speaks of somebody else by what they are to its speaker; `first`: begins with them."""
+    other, plain = _cues()["other"], re.sub(r"\bour\b", "my", text).lstrip(" ,.!，。")
+    return (other.match(plain) if first else other.search(plain)) is not None
 
 
 @cache

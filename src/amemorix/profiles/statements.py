@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..facts.language.slots import STATEMENT
-from ..facts.query import FIRST_PERSON
+from ..facts.oneself import FIRST_PERSON
 from ..facts.rows import FactRow
 from ..facts.timeline import ANY
 from ..ids import fact_key

@@ -18,7 +18,7 @@ from .fusion import Fused
 from .lanes import Floats
 from .query import SearchPlan
 
-__all__ = ["FEATURES", "Judge", "WEAK", "features", "judge", "with_confidence"]
+__all__ = ["FEATURES", "LINKED", "WEAK", "Judge", "features", "judge", "with_confidence"]
 
 FEATURES = (
     "tokens", "token_window", "cosine", "coverage", "score", "behind", "rank", "person", "few", "time", "graph", "foreign",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Retrieval
+from ..facts.oneself import asks_of_oneself
 from ..indexes.name_directory import NameDirectory
 from ..language.normalise import STOP_WORDS, TIME, fold, is_mostly_cjk, query_terms, term_hashes
 from ..language.times import Span, asks_when, find_span
@@ -91,6 +92,8 @@ class Query:
     """It is a greeting, thanks or a sign of life, and asks for nothing."""
     keywords: bool = False
     """It is a row of words, and no sentence: no stop-word of English joins them, no particle or asking word of Chinese."""
+    of_oneself: bool = False
+    """It is about whoever asks it, who is the person that it names."""
     only_time: bool = False
     """It asks what happened at a time, and nothing else: neither of whom nor of what."""
 
@@ -121,6 +124,8 @@ class SearchPlan:
     """Only what the memory held at that time, and what had happened by then."""
     zone: tzinfo = UTC
     """In which times are shown."""
+    asker: frozenset[int] = frozenset()
+    """Rows that may be who asks."""
     hidden: NDArray[np.int64] | None = None
     """Sorted ids of paragraphs that count as not stored."""
 
@@ -131,12 +136,19 @@ def is_small_talk(folded: str) -> bool:
     return bool(said) and all(word in _TALK or _CJK_TALK.fullmatch(word) for word in said)
 
 
-def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
-    """Split a query into the persons it names, the times it names, and what it asks about them."""
+def read_query(
+    text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo,
+    asker: frozenset[int] = frozenset(),
+) -> Query:  # fmt: skip
+    """Split a query into the persons it names, the times it names, and what it asks about them.
+
+    Where it names nobody but is about whoever asks it, and that is known, it names the `asker`.
+    """
     dialogue = read_dialogue(text)
     if dialogue is not None and dialogue.asked:
         text = dialogue.asked
     named = directory.find(text, chats)
+    of_oneself = bool(asker) and not named.persons and asks_of_oneself(text)
     times = find_span(text, now=now, zone=zone)
     topic = rest = named.bare
     for said, _ in times:
@@ -154,7 +166,7 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         bare=named.bare,
         terms=tuple(terms),
         hashes=np.unique(term_hashes(terms)),
-        persons=named.persons,
+        persons=(asker,) if of_oneself else named.persons,
         names=named.names,
         cjk=is_mostly_cjk(text),
         wants=TIME * asks_when(text) | wanted_answer(text),
@@ -163,5 +175,6 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         ordering=read_ordering(text, persons=named.names),
         small_talk=is_small_talk(folded),
         keywords=not joined and (len(words) > 1 or folded.isascii()),
+        of_oneself=of_oneself,
         only_time=bool(times) and not named.persons and not query_terms(_HAPPENING.sub(" ", rest)),
     )

@@ -13,7 +13,8 @@ from ..audit_context import carried, span
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
+from ..facts.oneself import FIRST_PERSON, is_of_another
+from ..facts.query import Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..ids import row_number
 from ..indexes.projections import Indexes, SearchIndexes
@@ -27,9 +28,10 @@ from ..store.queries import time_limit
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
-from .confidence import WEAK
+from .confidence import LINKED, WEAK
 from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
+from .fusion import Fused
 from .hits import AggregateQueryService, confidences, hits_in_time, ranked_hits, summary, with_replaced
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
@@ -51,6 +53,9 @@ PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
+OWN, OWN_LINE, OWN_LINES = 1.0, 0.3, 50
+"""What it adds to the score that a paragraph states what the asker asks about himself, the share of it for what he says of
+himself else, and how many of the first hits are looked at for that."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
 
@@ -189,6 +194,8 @@ class SearchService:
         if query.failed or not whole:
             found.failed.insert(0, "dense")
         fused = self._retriever.rank(db, indexes, plan, found)
+        if plan.query.of_oneself and len(fused.ids):
+            fused = found.run(db, plan, "facts", lambda: self._own_first(db, plan, fused), fused)
         answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
         if request.mode == "episode":
             return self._answered(db, request, answer, episode_hits(db, fused, plan, found.allow), plan)
@@ -242,11 +249,14 @@ class SearchService:
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         scopes = self._access.scopes(db, Caller.of(request))
         wanted = request.limit * (EPISODE_BREADTH if request.mode in ("episode", "aggregate") else 1)
+        asker = frozenset[int]()
+        if request.user_id and FIRST_PERSON.search(request.query):
+            asker = directory.matching(request.user_id, scopes) or self._facts.oneself(db, request.user_id, scopes)
         settings = self._config.retrieval
         if settings.candidates < wanted:  # a limit that is asked for can be filled
             settings = settings.model_copy(update={"candidates": wanted})
         return SearchPlan(
-            query=read_query(request.query, directory, scopes, now if as_of is None else as_of, zone),
+            query=read_query(request.query, directory, scopes, now if as_of is None else as_of, zone, asker),
             limit=request.limit,
             settings=settings,
             now=now,
@@ -257,9 +267,27 @@ class SearchService:
             min_score=request.min_score,
             as_of=as_of,
             zone=zone,
+            asker=asker,
             half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
             hidden=self._hidden,
         )
+
+    def _own_first(self, db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
+        """The ranking with the signal `own`: what states an attribute of the asker that is asked for comes first and is
+        likely, and of what else is found what the asker says of himself counts more."""
+        asked = Asked(plan.query.text, tuple(sorted(plan.asker)), plan.query.bare)
+        stated = self._facts.stating(db, asked, plan.scopes, Moment(plan.now, plan.as_of))
+        states = np.isin(fused.ids, [*stated])
+        rows = paragraph_rows.full(db, fused.ids[:OWN_LINES].tolist())
+        mine = {
+            id_
+            for id_, row in rows.items()
+            if row.speaker in plan.asker and FIRST_PERSON.search(row.content) and not is_of_another(row.content)
+        }
+        share = fused.score / max(float(fused.score.max()), 1e-9)
+        own = np.where(states, np.float32(1), OWN_LINE * share * np.isin(fused.ids, [*mine])).astype(np.float32)
+        sure = np.where(states, np.maximum(fused.confidence, np.float32(LINKED)), fused.confidence)
+        return replace(fused, confidence=sure).boosted("own", OWN, own) if own.any() else fused
 
     def _add_facts(
         self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, answer: RetrievalResult
@@ -269,13 +297,14 @@ class SearchService:
         if not limit:
             return
         persons = set(plan.persons or ()).union(*plan.query.persons)
-        if request.user_id and FIRST_PERSON.search(request.query):
-            called = self._indexes.names.index.matching(request.user_id, plan.scopes)
-            persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
+        if FIRST_PERSON.search(request.query):
+            persons |= plan.asker
         rows = [row_number(hit.id, "p") for hit in answer.hits[:FACT_HITS]]
         hits = tuple(row for row in rows if row is not None)
         vector = None if plan.encoded is None else plan.encoded.vector
-        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare, hits, vector, plan.generation)
+        asked = Asked(
+            request.query, tuple(sorted(persons)), plan.query.bare, hits, vector, plan.generation, plan.query.of_oneself
+        )
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
                 answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)

@@ -204,7 +204,7 @@ async def test_a_doubt_is_no_repetition(host: AMemorixHostService, turn: str) ->
 async def test_a_sentence_that_says_more_than_the_fact_stays(en: AMemorixHostService) -> None:
     answer = await context(en, ("Ada", "where does Tom live?"), ("Tom", "guess"), chat_id="club")
     assert answer["text"].count("I work at a bakery") == 1
-    assert answer["text"].count("residence: Porto") == 1
+    assert answer["text"].count("Porto") == 1
 
 
 @pytest.mark.parametrize("budget", [80, 120, 200, 400])
