@@ -179,7 +179,7 @@ async def test_the_first_day_of_all_is_a_time_like_any_other(shanghai: AMemorixH
 async def test_facts_and_episodes_of_the_last_day_of_all_are_told(shanghai: AMemorixHostService) -> None:
     await told(shanghai, "我住在上海。", "9999-12-31T23:30:00Z")  # no date of the users' clock
     await told(shanghai, "我9999年12月搬家。", "9999-12-31T23:40:00Z")
-    await shanghai.settle(60)
+    await shanghai.settle(600)
     facts = await shanghai.invoke("memory_fact_admin", {"action": "list", "chat_id": "c", "text": "上海"})
     episodes = await shanghai.invoke("memory_episode_admin", {"action": "list", "chat_id": "c"})
 

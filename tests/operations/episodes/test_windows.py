@@ -527,7 +527,7 @@ async def test_people_whose_names_differ_in_case_or_width_alone_are_told_apart(t
     messages = [{"person_id": id_, "speaker": name, "text": text, "time": START} for id_, name, text in who]
     await talk.call("ingest_messages", chat_id="c", messages=messages)
     talk.clock.advance(DAY)
-    await talk.host.settle(120)
+    await talk.host.settle(600)
     assert "People: BO; Bo*; Ｂｏ**" in reader.chat.asked[-1][1]
     sql = "select p.person_id, f.value from facts f join persons p on p.id = f.person where f.authority = 'model'"
     assert sorted(rows(talk.host, sql)) == [("u1", "Robs banks."), ("u2", "Keeps bees.")]
