@@ -195,7 +195,9 @@ where e.paragraph = :paragraph and f.attribute = :attribute and f.norm = :norm a
 -- what is or was held of a person in a scope, the newest first, each with the newest sentence in which it was said
 select f.attribute, f.norm, f.polarity, coalesce(
     (select e.sentence from fact_evidence e where e.fact = f.id and e.sentence <> '' order by e.at desc, e.paragraph desc limit 1),
-    f.value), f.kind, f.valid_from
+    f.value), f.kind, f.valid_from,
+  coalesce((select e.at from fact_evidence e where e.fact = f.id order by e.at, e.paragraph limit 1), f.valid_from),
+  coalesce((select e.paragraph from fact_evidence e where e.fact = f.id order by e.at, e.paragraph limit 1), 0)
 from fact_rows f where f.person = :person and f.scope = :scope and f.status <> 'retracted' and f.norm <> '*'
 order by f.id desc limit :limit;
 

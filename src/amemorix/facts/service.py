@@ -131,7 +131,7 @@ class FactService(ChangeFollower):
 
     def _statements(self, db: Connection, person: int, scope: int) -> list[Statement]:
         rows = db.run("fact_statements", person=person, scope=scope, limit=MOST_STATEMENTS).fetchall()
-        known = [Statement((row[0], row[1], row[2]), row[3], row[4], format_day(row[5], UTC)) for row in rows]
+        known = [Statement(tuple(row[:3]), row[3], row[4], format_day(row[5], UTC), tuple(row[6:])) for row in rows]
         return list({one.key: one for one in reversed(known)}.values())[::-1]
 
     async def _compared(
@@ -143,10 +143,12 @@ class FactService(ChangeFollower):
         if claim.norm in (ANY, LAST):
             return heard, known
         key = (claim.attribute, claim.norm, claim.polarity)
-        new = Statement(key, claim.sentence or claim.value, claim.kind, format_day(reading.paragraph.at, UTC))
+        at = reading.paragraph.at
+        new = Statement(key, claim.sentence or claim.value, claim.kind, format_day(at, UTC), (at, reading.paragraph.id))
         if claim.only_as_news:
             if all(one.key != new.key for one in known):
-                news = await self._checker.news(new, known, reading.before)
+                earlier = [one for one in known if one.first_said < new.first_said]
+                news = await self._checker.news(new, earlier, reading.before)
                 return (None, known) if news is None else (replace(heard, compared=news), [new, *known])
             return heard, known
         found = tuple(await self._checker.check(new, [one for one in known if one.key != new.key]))

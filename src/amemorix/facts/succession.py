@@ -85,6 +85,8 @@ class Statement:
     kind: str = ""
     day: str = ""
     """The day on which it was said, where that is known."""
+    first_said: tuple[float, int] = (0.0, 0)
+    """When it was said first, and the row of the paragraph."""
 
     @property
     def is_typed(self) -> bool:

@@ -9,8 +9,8 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
-from entrance import data_of, rows
-from test_name_privacy import ADMIN, FACTS, GRAPH, done, held, talk
+from entrance import call, data_of, rows
+from test_name_privacy import ADMIN, FACTS, GRAPH, held, talk
 
 PROFILES = "memory_profile_admin"
 PEOPLE = [
@@ -23,12 +23,12 @@ async def stated(host: AMemorixHostService, person: tuple[str, ...]) -> str:
     """A person in a chat, and what others were told to be by hand; returns the fact."""
     name, profile, club, predicate, line = person
     await talk(host, "qq:1", (name, "usr-777", line), ("Mia", "u5", "hi"), ("Bob", "u7", "the weather is fine"))
-    await done(host, PROFILES, action="set_override", person_id="u5", text=profile, updated_by=name)
-    await done(host, PROFILES, action="set_override", person_id="u7", text="Bob is tall", updated_by=name)
-    await done(host, GRAPH, action="create_node", name=club)
-    await done(host, GRAPH, action="create_edge", subject="Bob Dean", predicate=predicate, object="Ann Lee")
-    await done(host, GRAPH, action="create_edge", subject="Bob Dean", predicate="belongs to", object=club)
-    added = await done(host, FACTS, action="add", person_id="u5", attribute="friend", value=name, chat_id="qq:1")
+    await call(host, PROFILES, action="set_override", person_id="u5", text=profile, updated_by=name)
+    await call(host, PROFILES, action="set_override", person_id="u7", text="Bob is tall", updated_by=name)
+    await call(host, GRAPH, action="create_node", name=club)
+    await call(host, GRAPH, action="create_edge", subject="Bob Dean", predicate=predicate, object="Ann Lee")
+    await call(host, GRAPH, action="create_edge", subject="Bob Dean", predicate="belongs to", object=club)
+    added = await call(host, FACTS, action="add", person_id="u5", attribute="friend", value=name, chat_id="qq:1")
     await host.settle(600)
     return added["fact"]["id"]
 
@@ -42,8 +42,8 @@ async def test_statements_by_hand_go_and_come_back(host: AMemorixHostService, pe
     name, profile, club, predicate, _ = person
     fact = await stated(host, person)
 
-    plan = await done(host, ADMIN, action="preview", mode="person", selector="usr-777")
-    gone = await done(host, ADMIN, action="execute", mode="person", selector="usr-777")
+    plan = await call(host, ADMIN, action="preview", mode="person", selector="usr-777")
+    gone = await call(host, ADMIN, action="execute", mode="person", selector="usr-777")
 
     going = shown(plan["items"])
     assert {("profile_override", profile), ("relation", f"Bob Dean {predicate} Ann Lee")} <= going
@@ -52,10 +52,10 @@ async def test_statements_by_hand_go_and_come_back(host: AMemorixHostService, pe
     assert [(row["label"], bool(row["why"])) for row in plan["stays"] if row["item_type"] == "entity"] == [(club, True)]
     assert (await host.invoke(FACTS, {"action": "get", "fact_id": fact}))["error_code"] == "not_found"
 
-    await done(host, ADMIN, action="restore", operation_id=gone["operation_id"])
+    await call(host, ADMIN, action="restore", operation_id=gone["operation_id"])
 
-    assert (await done(host, FACTS, action="get", fact_id=fact))["fact"]["value"] == name
-    again = await done(host, ADMIN, action="preview", mode="person", selector="usr-777")
+    assert (await call(host, FACTS, action="get", fact_id=fact))["fact"]["value"] == name
+    again = await call(host, ADMIN, action="preview", mode="person", selector="usr-777")
     assert shown(again["items"]) >= going
 
 
@@ -66,7 +66,7 @@ async def test_a_purge_takes_them_for_good_and_tells_what_stays(
     name, _, club, _, _ = person
     await stated(host, person)
 
-    receipt = (await done(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True))["receipt"]
+    receipt = (await call(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True))["receipt"]
     await host.settle(600)
 
     assert receipt["found"] == {}
@@ -77,7 +77,7 @@ async def test_a_purge_takes_them_for_good_and_tells_what_stays(
         "union all select predicate from relations",
     )
     assert name not in json.dumps(texts, ensure_ascii=False)
-    await done(host, GRAPH, action="delete_node", node=club)
+    await call(host, GRAPH, action="delete_node", node=club)
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -85,7 +85,7 @@ async def test_with_mentions_kept_they_stay_and_are_told_of(host: AMemorixHostSe
     name = person[0]
     fact = await stated(host, person)
 
-    plan = await done(host, ADMIN, action="preview", mode="person", selector="usr-777", mentions="keep")
+    plan = await call(host, ADMIN, action="preview", mode="person", selector="usr-777", mentions="keep")
 
     stays = {(row["item_type"], row["item_key"]) for row in plan["stays"]}
     assert ("fact", fact) in stays
@@ -98,9 +98,9 @@ async def test_a_common_word_in_a_statement_stays_and_is_told_of(
     host: AMemorixHostService, name: str, value: str
 ) -> None:
     await talk(host, "qq:1", (name, "w1", "hi 大家好"), ("Mia", "u5", "hello 你好"))
-    await done(host, PROFILES, action="set_override", person_id="u5", text=value)
+    await call(host, PROFILES, action="set_override", person_id="u5", text=value)
 
-    plan = await done(host, ADMIN, action="preview", mode="person", selector="w1")
+    plan = await call(host, ADMIN, action="preview", mode="person", selector="w1")
 
     profile = [row for row in plan["stays"] if row["item_type"] == "person"]
     assert [row["label"] for row in profile] == ["Mia"]
@@ -110,12 +110,12 @@ async def test_a_common_word_in_a_statement_stays_and_is_told_of(
 async def test_what_a_tool_was_called_goes_with_the_question(opened: Open) -> None:
     host = await opened(feedback={"enabled": True})
     await talk(host, "qq:1", ("欧阳娜娜", "usr-777", "我住在杭州"), ("Mia", "u5", "hi"))
-    found = await done(host, "search_memory", query="欧阳娜娜住在哪里", chat_id="qq:1")
+    found = await call(host, "search_memory", query="欧阳娜娜住在哪里", chat_id="qq:1")
     content = {"query": "欧阳娜娜住在哪里", "hits": found["hits"]}
-    await done(host, "enqueue_feedback_task", query_tool_id="tool-欧阳娜娜-1", session_id="qq:1",
+    await call(host, "enqueue_feedback_task", query_tool_id="tool-欧阳娜娜-1", session_id="qq:1",
                query_timestamp=1.7e9, structured_content=content)  # fmt: skip
     assert held(data_of(host), "tool-欧阳娜娜-1")
 
-    await done(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True)
+    await call(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True)
 
     assert held(data_of(host), "欧阳娜娜") == []

@@ -28,6 +28,7 @@ class _Memory(AsyncMemory):
         except NotReady:
             if isinstance(self._memory, DaemonMemory):  # it has ended: the next call looks who has the folder now
                 await self.close()
+                self._closed = False
             raise
 
 
