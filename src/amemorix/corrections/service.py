@@ -10,6 +10,8 @@ from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..facts.clauses import clauses
+from ..facts.language.sentences import sentences
 from ..facts.succession import MemUpdateChecker
 from ..ids import plan_key
 from ..indexes.projections import Indexes
@@ -144,7 +146,11 @@ class CorrectionService:
             now=self._clock.now(),
         ).fetchone()[0]  # fmt: skip
         name(plan_id=plan_key(id_))
-        facts = [one.value for one in correction_rows.facts(db, ids) if not (one.elsewhere or holds(left, one.value))]
+        said = {part for line in sentences(left, said=True) for part in clauses(line)}
+        facts = [
+            one.value for one in correction_rows.facts(db, ids)
+            if not (one.elsewhere or one.value in said or holds(left, one.value))
+        ]  # fmt: skip
         return Preview(
             id_, reading["action"], reading["wrong"], reading["right"], reading["subject"], found, confidence, note,
             [" ".join(supported[relation]) for relation in ending], facts,
