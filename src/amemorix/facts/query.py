@@ -165,7 +165,9 @@ class FactReader:
                 resting_on[fact] = min(resting_on.get(fact, MOST), places[paragraph])
         before = fact_rows.given_way(db, [row.id for row in rows], MOST) if moment.as_of is None else ()
         near = self._near(db, asked, [row.id for row in (*rows, *before)])
-        others = {row.id for row in rows if asked.of_oneself and _untyped_of_another(row)}
+        others = {
+            row.id for row in rows if asked.of_oneself and row.attribute == STATEMENT and is_of_another(row.value)
+        }
         wanted = ranked(read_question(bare), rows, before, resting_on, limit, near, others)
         items = self.items(db, wanted, moment, scopes)
         return items if moment.as_of is not None else _doubted(db, items, asked.hits)
@@ -298,10 +300,6 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
             items.remove(newer)
             items.insert(items.index(item), newer)
     return items
-
-
-def _untyped_of_another(row: FactRow) -> bool:
-    return row.attribute == STATEMENT and is_of_another(row.value)
 
 
 def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:

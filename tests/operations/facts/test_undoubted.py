@@ -6,20 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, memory_host
-from entrance import said
-
-START, DAY = 1_683_201_600.0, 86_400.0
-
-
-async def held(host: AMemorixHostService, line: str = "", *, day: int = 0) -> dict[str, str]:
-    """Value -> status of what is held after a speaker has said this line on a day."""
-    if line:
-        await said(host, "c", ("Ann", line, START + day * DAY))
-    await host.settle(600)
-    answer = await host.invoke("memory_fact_admin", {"action": "list", "limit": 100, "chat_id": "c"})
-    return {item["value"]: item["status"] for item in answer["items"]}
+from test_clauses import DAY, START, held
 
 
 @pytest.mark.parametrize(
