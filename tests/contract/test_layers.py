@@ -23,7 +23,7 @@ SUBJECTS = (
     "ingest", "facts", "graph", "episodes", "profiles", "search", "lifecycle", "corrections", "importing",
     "copies", "forgetting", "tuning", "runtime",
 )  # fmt: skip
-TOP = ("host", "testing", "frontends", "integrations", "compat", "generated")
+TOP = ("host", "testing", "facades", "frontends", "integrations", "compat", "generated")
 ORDER = (*LEAVES, *CORE, *SUBJECTS, *TOP)
 """Each part may import those before it. `amemorix_bench` stands beside, and the command line loads it when asked."""
 PUBLIC_ROOT = "amemorix"

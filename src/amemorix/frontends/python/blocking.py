@@ -192,7 +192,7 @@ class Memory(Calls):
         memory.add("I live in Leeds and have two cats", user="ann")
         print(memory.search("where does ann live", user="ann"))
 
-    Without a folder it lies in the user's data directory. Its settings are in `a_memorix.toml` in the folder, written with
+    Without a folder it lies in the user's data directory; the folder may also be given by its configuration file (`….toml`). Its settings are in `a_memorix.toml` in the folder, written with
     the defaults; `settings` changes some of them (`{"embedding.provider": "none"}`). Where a daemon has the folder open,
     that daemon is asked. The embedding model is fetched once in the background; until it is there, search goes by words.
     Works from any thread, inside a running event loop and in notebooks. Raises DirectoryInUse where another process has

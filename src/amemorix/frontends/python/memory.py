@@ -15,7 +15,7 @@ import httpx
 
 from ...errors import DirectoryInUse, MemoryFault, NotReady
 from ...locale import Language, speaking
-from ...location import TOKEN_ENV, config_file, locate
+from ...location import TOKEN_ENV, config_file, locate, project_folder
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
 from ..transport import DaemonMemory, LocalMemory, client_of
@@ -45,7 +45,7 @@ def data_home(environ: Mapping[str, str] = os.environ) -> Path:
 class AsyncMemory(AsyncCalls):
     """A memory in a folder: `async with AsyncMemory("./memory") as memory: await memory.add("I live in Leeds", user="ann")`.
 
-    Opened by `open`, `async with` or the first call, all in one event loop. Its settings are in `a_memorix.toml` in the
+    The folder may also be given by its configuration file (`….toml`). Opened by `open`, `async with` or the first call, all in one event loop. Its settings are in `a_memorix.toml` in the
     folder, written with the defaults; `settings` changes some of them (`{"embedding.provider": "none"}`). Where a daemon
     has the folder open, that daemon is asked. The default embedding model is fetched once in the background; until it
     is there, search goes by words. Raises DirectoryInUse where another process has the folder and is no daemon.
@@ -56,8 +56,10 @@ class AsyncMemory(AsyncCalls):
     def __init__(
         self, folder: str | Path | None = None, *, settings: Mapping[str, Any] | None = None, install_model: bool = True
     ) -> None:
-        self.folder = Path(data_home() if folder is None else folder).expanduser().absolute()
-        self.config_path = config_file(self.folder)
+        given = Path(data_home() if folder is None else folder).expanduser().absolute()
+        named = given.suffix == ".toml"
+        self.folder = project_folder(given) if named else given
+        self.config_path = given if named else config_file(given)
         self._settings = dict(settings or {})
         self._install_model = install_model
         self._opening: asyncio.Lock | None = None
@@ -111,7 +113,7 @@ class AsyncMemory(AsyncCalls):
             return await self._asking(daemon)
         from ...host.service import AMemorixHostService
 
-        await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(self.config_path.parent.mkdir, parents=True, exist_ok=True)
         host = AMemorixHostService(self.config_path)
         try:
             with speaking(_chosen_language(self._settings)):  # a configuration that is written has its comments in it
