@@ -11,6 +11,7 @@ from typing import Any
 
 from . import config
 from .config.schema import sections
+from .frontends.console import view as console
 from .frontends.http.docs_page import page_sentences
 from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
@@ -55,9 +56,10 @@ def untranslated() -> list[str]:
 
 
 def _meanings() -> Iterator[str]:
-    """What a configuration tells of its tables, the help of a command of an operation, and the page that offers them."""
+    """What a configuration tells of its tables, the help of a command of an operation, and the pages in the browser."""
     yield from sections().values()
     yield from page_sentences()
+    yield from console.page_sentences()
     for op in OPERATIONS:
         yield op.summary
         for node in op.request.model_json_schema().get("properties", {}).values():

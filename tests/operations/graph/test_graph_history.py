@@ -87,8 +87,10 @@ def test_nothing_dangles_whatever_is_told_and_deleted_between(changes: list[Chan
                 else:
                     await tried(host, one)
             await fits(host)
-            await all_undone(host)
-            await fits(host)
+            for one in (await graph(host, "list_undo", limit=50))["items"]:
+                # An alias that was taken away is not given back where a text has made its name a thing of its own since.
+                await tried(host, {"action": "undo", "undo_id": one["undo_id"]})
+                await fits(host)
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(life(Path(folder)))

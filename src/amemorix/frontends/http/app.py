@@ -24,6 +24,7 @@ from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...locale import Language, accepted, speaking, spoken
 from ...version import __version__, commit
+from ..console.console import Console
 from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
 from .chat_proxy import ChatProxy
@@ -47,8 +48,8 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
     With tokens, all but `/healthz`, `/readyz` and the page at `/docs`, which holds nothing of the memory, needs one, and may
     do what it allows; without, only calls addressed to this machine are answered.
     """
-    handlers = _Handlers(host)
-    proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not tokens)
+    handlers, known = _Handlers(host), tokens or Tokens({})
+    proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not known)
     routes = [
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
@@ -56,6 +57,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
         Route("/v1/chat/completions", proxy.complete, methods=["POST"]),
         Route("/v1/{path:path}", proxy.forward, methods=["GET", "POST"]),
+        *Console(host, known).routes(),
         Route("/openapi.json", handlers.openapi),
         Route(DOCS_PATH, handlers.docs),
         Route("/healthz", handlers.health),
@@ -64,7 +66,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
     ]
     middleware = [
         Middleware(Translated, host=host),
-        Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused),
+        Middleware(Guard, tokens=known, count=handlers.figures.refused),
     ]
     app = Starlette(
         routes=routes, middleware=middleware, exception_handlers={HTTPException: _no_route}, lifespan=proxy.open

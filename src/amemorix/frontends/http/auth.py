@@ -93,7 +93,7 @@ class Guard:
             return None if fault is None else self._refused(scope, reason, fault_answer(fault))
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given.strip():
-            if scope["path"] in OPEN_PATHS:
+            if scope["path"] in OPEN_PATHS or scope["path"] == "/" or scope["path"].startswith("/ui/"):
                 return None
             fault = Forbidden("A token is needed: send `Authorization: Bearer TOKEN`.")
             return self._refused(

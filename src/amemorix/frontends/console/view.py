@@ -1,0 +1,195 @@
+"""What a page is made with: the request, who asks, the memory as they may see it, and templates."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ...audit_context import Grant
+from ...errors import Forbidden, MemoryFault, NotReady, fault_of
+from ...locale import Language, spoken, told, word
+from ..transport import LocalMemory
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from ...host.service import AMemorixHostService
+    from .sessions import Session
+
+__all__ = ["HEADERS", "View", "page_sentences"]
+
+
+_SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
+_REFUSED = {"form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"}
+HEADERS = {
+    "Content-Security-Policy": "; ".join(f"{k}-src {v}" for k, v in _SOURCES.items()) + "".join(f"; {k} {v}" for k, v in _REFUSED.items()),
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    "Vary": ", ".join(("Accept-Language", "Cookie")),
+}  # fmt: skip
+"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing."""
+MENU = (
+    ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
+    ("chats", "/ui/chats", "Chats"),
+)  # fmt: skip
+ROLES = ("read", "write", "admin")
+
+
+class View:
+    """One request of one page."""
+
+    def __init__(self, request: Request, host: AMemorixHostService, session: Session, page: str) -> None:
+        self.request = request
+        self.session = session
+        self.grant: Grant = session.grant
+        self.page = page
+        self.query: Mapping[str, str] = request.query_params
+        self.zone: tzinfo | None = _zone(host)
+        self._memory = LocalMemory(host, "console", session.grant)
+
+    async def ask(self, component: str, action: str = "", **args: Any) -> dict[str, Any]:
+        """The answer of an operation. Raises the MemoryFault that it answers."""
+        answer = await self._memory.invoke(component, {"action": action, **args} if action else args)
+        if not answer.get("success") and answer.get("error_code"):
+            raise fault_of(answer)
+        return answer
+
+    def may(self, role: str) -> bool:
+        return ROLES.index(self.grant.role) >= ROLES.index(role)
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """What reading is asked of: the chat that the address names, else all, or the first chat of a token that is bound."""
+        chat = self.query.get("chat", "").strip() or next(iter(self.grant.chats), "")
+        return {"chat_id": chat} if chat else {"scope": "all"}
+
+    @property
+    def menu(self) -> tuple[tuple[str, str, str], ...]:
+        """(name, address, label) of what this caller may open."""
+        return tuple(entry for entry in MENU if entry[0] != "people" or (self.may("admin") and not self.grant.chats))
+
+    @property
+    def theme(self) -> str:
+        """`light`, `dark`, or empty for what the system prefers."""
+        chosen = self.request.cookies.get("amemorix_theme", "")
+        return chosen if chosen in ("light", "dark") else ""
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to."""
+        url = self.request.url
+        return (url.path + (f"?{url.query}" if url.query else "")) if self.request.method == "GET" else "/"
+
+    @property
+    def logged_in(self) -> bool:
+        """Whether there is something to log out of: a token was shown."""
+        return bool(self.session.id) and bool(self.grant.name)
+
+    def with_offset(self, offset: int) -> str:
+        """This page from another place on."""
+        return f"?{urlencode({**self.query, 'offset': offset})}"
+
+    @property
+    def partial(self) -> bool:
+        """Whether the browser wants a part of the page alone."""
+        return self.request.headers.get("hx-request") == "true"
+
+    def number(self, name: str, default: int, most: int = 1_000_000) -> int:
+        """A whole number of the address; what is none counts as not given."""
+        given = self.query.get(name, "")
+        return min(int(given), most) if given.isdecimal() and len(given) < 9 else default
+
+    async def form(self) -> FormData:
+        """What was sent. Raises Forbidden unless it carries the secret of the session: another site cannot know it."""
+        form = await self.request.form()
+        given = self.request.headers.get("x-csrf-token") or form.get("csrf") or ""
+        if not isinstance(given, str) or not hmac.compare_digest(given.encode(), self.session.secret.encode()):
+            raise Forbidden("This form is not of this session: load the page again and repeat it.")
+        return form
+
+    def say(self, sentence: str, *, undo: str = "") -> None:
+        """Told at the top of the next page, there with a button that undoes it where that is possible."""
+        self.session.told.append((sentence, undo))
+
+    def go(self, path: str) -> Response:
+        """To another page, after something was done."""
+        return RedirectResponse(path, 303, HEADERS)
+
+    def show(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """A page from its template, in the language that is spoken."""
+        language: Language = spoken() or "en"
+        remarks, self.session.told = self.session.told, []
+        text = (
+            _templates()
+            .get_template(template)
+            .render(
+                view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
+                _=lambda text, **values: (told(text, language).format(**values) if values else told(text, language)),
+                word=lambda text: word(text, language), at=self.moment, **context,
+            )
+        )  # fmt: skip
+        return HTMLResponse(text, status, HEADERS)
+
+    def moment(self, epoch: float | None, *, date_only: bool = False) -> str:
+        """A time in the zone of the settings."""
+        if epoch is None:
+            return ""
+        try:
+            return datetime.fromtimestamp(epoch, self.zone).strftime("%Y-%m-%d" if date_only else "%Y-%m-%d %H:%M")
+        except (OverflowError, ValueError, OSError):
+            return ""
+
+    def fault(self, fault: MemoryFault) -> HTMLResponse:
+        """What went wrong, in the place of the page."""
+        return self.show(
+            "_fault.html" if self.partial else "fault.html", status=fault.status, fault=fault, sentence=told(str(fault))
+        )
+
+
+def _zone(host: AMemorixHostService) -> tzinfo | None:
+    """The zone in which times are shown: that of the settings, None for the machine's."""
+    try:
+        named = host.config.general.timezone
+    except NotReady:
+        return None
+    return ZoneInfo(named) if named else None
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader(__package__ or "", "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)
+    made.filters["percent"] = lambda value: f"{cast(float, value) * 100:.0f}%"
+    return made
+
+
+def page_sentences() -> list[str]:
+    """What the pages say to people, in English: each `_("…")` of a template, what a page says was done, and the menu."""
+    here = files(__package__ or "")
+    found = [label for _, _, label in MENU]
+    for one in sorted(here.joinpath("templates").iterdir(), key=lambda one: one.name):
+        found += ["".join(pair) for pair in re.findall(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""", one.read_text("utf-8"))]
+    for one in sorted(here.joinpath("pages").iterdir(), key=lambda one: one.name):
+        if one.name.endswith(".py"):
+            found += [
+                text
+                for said in re.findall(r"view\.say\((.+)\)", one.read_text("utf-8"))
+                for text in re.findall(r'"([^"]{12,})"', said)
+            ]
+    return list(dict.fromkeys(found))

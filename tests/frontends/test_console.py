@@ -1,0 +1,197 @@
+"""The console: who gets in, what a page may show, and that forms are this session's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.config.model import Http
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.tokens import Tokens
+from amemorix.testing import memory_host
+from entrance import call, said
+
+PAGES = (
+    "/", "/ui/search?q=peanuts", "/ui/people", "/ui/people/u1?all", "/ui/chats", "/ui/log?chat=hike", "/ui/log", "/ui/texts/p1",
+)  # fmt: skip
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202egnp.exe [x](javascript:alert(3)) {{7*7}}"
+GIVEN = [
+    {"token": "boss", "role": "admin", "name": "boss"}, {"token": "hiker", "role": "read", "chats": ["hike"], "name": "hiker"},
+]  # fmt: skip
+
+
+@asynccontextmanager
+async def browser(host: AMemorixHostService, tokens: Tokens | None = None) -> AsyncGenerator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=create_app(host, tokens=tokens))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", follow_redirects=True) as web:
+        yield web
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens.read(Http(), {"AMEMORIX_TOKENS": json.dumps(GIVEN)}, tmp_path)
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncGenerator[AMemorixHostService]:
+    async with memory_host(tmp_path) as made:
+        turns = [
+            {"speaker": "Ann", "person_id": "u1", "text": "I am allergic to peanuts.", "time": "2023-11-01T10:00:00Z"}
+        ]
+        await call(made, "ingest_messages", chat_id="hike", messages=turns)
+        await said(made, "private", ("Ben", "The locker code is 4417."))
+        await made.settle()
+        yield made
+
+
+def secret(page: httpx.Response) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found
+    return found[1]
+
+
+async def logged_in(web: httpx.AsyncClient, token: str) -> httpx.Response:
+    return await web.post("/ui/login?next=/ui/chats", data={"token": token})
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_every_page_answers_at_this_machine_without_a_token(host: AMemorixHostService, language: str) -> None:
+    async with browser(host) as web:
+        for path in PAGES:
+            page = await web.get(path, headers={"Accept-Language": language})
+            assert page.status_code == 200, path
+            assert f'lang="{"zh-CN" if language == "zh" else "en"}"' in page.text
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            assert ("概览" in page.text) == (language == "zh")
+
+
+async def test_with_tokens_one_is_asked_for_and_remembered_in_a_cookie(
+    host: AMemorixHostService, tokens: Tokens
+) -> None:
+    async with browser(host, tokens) as web:
+        for path in PAGES:
+            page = await web.get(path)
+            assert page.url.path == "/ui/login", path
+            assert "allergic" not in page.text
+        assert (await logged_in(web, "wrong")).status_code == 401
+        page = await logged_in(web, "boss")
+        assert (page.status_code, page.url.path) == (200, "/ui/chats")
+        assert "hike" in page.text
+        cookie = page.history[0].headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=lax" in cookie
+        assert "boss" not in cookie
+        assert (await web.post("/ui/logout", data={"csrf": secret(page)})).url.path == "/ui/login"
+        assert (await web.get("/")).url.path == "/ui/login"
+
+
+async def test_nobody_is_led_to_another_site_by_logging_in(host: AMemorixHostService, tokens: Tokens) -> None:
+    async with browser(host, tokens) as web:
+        for elsewhere in ("https://evil.example/", "//evil.example/", "/\\evil.example", "/%0d%0aSet-Cookie: a=b"):
+            answer = await web.post(
+                "/ui/login", params={"next": elsewhere}, data={"token": "boss"}, follow_redirects=False
+            )
+            assert answer.headers["location"].startswith("/")
+            assert "evil" not in answer.headers["location"] or elsewhere.startswith("/%0d")
+            assert "a=b" not in str(answer.headers.get_list("set-cookie"))
+
+
+async def test_a_form_without_the_secret_of_the_session_does_nothing(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        page = await web.get("/ui/people/u1")
+        fact = (await call(host, "memory_fact_admin", "list", person_id="u1", scope="all"))["items"][0]["id"]
+        for forged in ({}, {"csrf": "x"}, {"csrf": ""}):
+            answer = await web.post("/ui/people/u1", data={"fact": fact, **forged})
+            assert answer.status_code == 403
+        foreign = await web.post(
+            "/ui/people/u1", data={"fact": fact, "csrf": secret(page)}, headers={"Origin": "https://evil.example"}
+        )
+        assert foreign.status_code == 403
+        assert (await call(host, "memory_fact_admin", "get", fact_id=fact, scope="all"))["fact"]["status"] == "active"
+
+
+async def test_a_statement_is_taken_back_and_stands_again(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        page = await web.get("/ui/people/u1")
+        fact = (await call(host, "memory_fact_admin", "list", person_id="u1", scope="all"))["items"][0]["id"]
+        page = await web.post("/ui/people/u1", data={"fact": fact, "csrf": secret(page)})
+        assert "taken back" in page.text
+        assert (await call(host, "memory_fact_admin", "get", fact_id=fact, scope="all"))["fact"][
+            "status"
+        ] == "retracted"
+        undo = re.search(r'name="undo" value="([^"]+)"', page.text)
+        assert undo
+        await web.post("/ui/people/u1", data={"undo": undo[1], "csrf": secret(page)})
+        assert (await call(host, "memory_fact_admin", "get", fact_id=fact, scope="all"))["fact"]["status"] == "active"
+
+
+async def test_a_token_bound_to_a_chat_sees_that_chat(host: AMemorixHostService, tokens: Tokens) -> None:
+    async with browser(host, tokens) as web:
+        await logged_in(web, "hiker")
+        for path in (*PAGES, "/ui/log?chat=private", "/ui/search?q=locker+code", "/ui/search?q=locker&chat=private", "/ui/texts/p2",
+                     "/ui/texts/p2?chat=private", "/ui/chats?q=private"):  # fmt: skip
+            page = await web.get(path)
+            assert "4417" not in page.text, path
+            assert "Ben" not in page.text, path
+        assert "peanuts" in (await web.get("/ui/log")).text
+        page = await web.get("/")
+        assert (await web.post("/ui/backup", data={"csrf": secret(page)})).status_code == 403
+
+
+async def test_texts_are_shown_and_never_run(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host, browser(host) as web:
+        turns = [
+            {
+                "speaker": HOSTILE[:60],
+                "person_id": "<u1>",
+                "text": f"I live in Leeds {HOSTILE}",
+                "metadata": {"a": HOSTILE},
+            }
+        ]
+        await call(host, "ingest_messages", chat_id=f"c{HOSTILE[:40]}", messages=turns)
+        await said(host, "long", ("Ann", "x" * 200_000))
+        await host.settle()
+        chat = (await call(host, "memory_text_admin", "chats", scope="all"))["items"][-1]["chat_id"]
+        for path in (
+            "/",
+            f"/ui/search?q={'leeds'}",
+            "/ui/people",
+            "/ui/people/<u1>",
+            "/ui/chats",
+            "/ui/log",
+            "/ui/texts/p1",
+            "/ui/texts/p2",
+        ):
+            page = await web.get(path, params={"chat": chat} if path == "/ui/log" else None)
+            assert page.status_code == 200, path
+            assert not re.search(r"<script>alert|<img src=x|(?<!%7B)\b49\b(?!\d)", page.text), path
+            assert len(page.text) < 500_000
+
+
+async def test_files_of_the_browser_are_given_and_no_others(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        assert (await web.get("/ui/static/console.css")).headers["content-type"].startswith("text/css")
+        for path in (
+            "/ui/static/..%2Fview.py",
+            "/ui/static/nothing.js",
+            "/ui/static/.hidden",
+            "/ui/texts/p999",
+            "/ui/texts/x",
+        ):
+            assert (await web.get(path)).status_code in (400, 404), path
+
+
+async def test_the_language_and_the_theme_that_were_chosen_stay(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        page = await web.post("/ui/look", data={"language": "zh", "next": "/ui/chats"})
+        assert (page.url.path, "聊天" in page.text) == ("/ui/chats", True)
+        page = await web.post("/ui/look", data={"theme": "dark", "next": "/"})
+        assert 'data-theme="dark"' in page.text
+        assert "概览" in page.text
