@@ -18,7 +18,7 @@ from .frontends.reference import reference_page
 from .frontends.type_stubs import call_overloads, operation_types
 from .host.operations import OPERATIONS
 from .locale.catalogue import Key, catalogue, po_text
-from .locale.extraction import templates
+from .locale.extraction import WORD, templates
 
 __all__ = ["generated_files", "main", "sentences", "stale_files", "untranslated", "write_generated"]
 
@@ -47,7 +47,8 @@ def generated_files() -> dict[str, str]:
 @cache
 def sentences() -> dict[Key, list[str]]:
     """(context, template) of all that a catalogue has to hold, with the files that say it."""
-    return templates(_meanings())
+    labels = {(WORD, text): ["frontends/console"] for text in console.page_sentences()}
+    return labels | templates(_meanings())
 
 
 def untranslated() -> list[str]:
@@ -56,10 +57,9 @@ def untranslated() -> list[str]:
 
 
 def _meanings() -> Iterator[str]:
-    """What a configuration tells of its tables, the help of a command of an operation, and the pages in the browser."""
+    """What a configuration tells of its tables, the help of a command of an operation, and the page that offers them."""
     yield from sections().values()
     yield from page_sentences()
-    yield from console.page_sentences()
     for op in OPERATIONS:
         yield op.summary
         for node in op.request.model_json_schema().get("properties", {}).values():

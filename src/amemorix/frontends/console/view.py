@@ -135,7 +135,7 @@ class View:
             .get_template(template)
             .render(
                 view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
-                _=lambda text, **values: (told(text, language).format(**values) if values else told(text, language)),
+_=lambda text, **values: _said(text, language).format(**values) if values else _said(text, language),
                 word=lambda text: word(text, language), at=self.moment, **context,
             )
         )  # fmt: skip
@@ -155,6 +155,12 @@ class View:
         return self.show(
             "_fault.html" if self.partial else "fault.html", status=fault.status, fault=fault, sentence=told(str(fault))
         )
+
+
+def _said(text: str, language: Language) -> str:
+    """A label of the pages, or a finished sentence of the memory, in a language."""
+    label = word(text, language)
+    return told(text, language) if label == text else label
 
 
 def _zone(host: AMemorixHostService) -> tzinfo | None:
