@@ -25,6 +25,7 @@ __all__ = ["FacadeSuite", "Lack", "Port", "Text"]
 
 Lack = Literal[
     "ids",  # it makes ids itself, so the same id cannot be put again or into another space
+    "twins",  # the same text is kept once
     "metadata",
     "expiry",
     "words",  # nothing is found by words alone
@@ -191,6 +192,19 @@ class FacadeSuite:
         await port.put("y", "another")
         assert await port.put("x", "the second wording") == "x"
         assert [(one.id, one.text) for one in await port.list()] == [("x", "the second wording"), ("y", "another")]
+
+    async def test_the_same_text_may_be_stored_twice(self, port: Port) -> None:
+        unless(port, "twins")
+        texts = ["the twins look alike", "the twins look alike", "the  twins\nlook alike "]
+        got = [await port.put(f"twin{n}", text) for n, text in enumerate(texts)]
+        assert len(set(got)) == 3
+        assert [(one.id, one.text) for one in await port.list()] == list(zip(got, texts, strict=True))
+        if "words" not in port.lacks:
+            assert set(ids(await port.search("twins alike"))) == set(got)
+        await port.delete(got[0])
+        assert ids(await port.list()) == got[1:]
+        if "words" not in port.lacks:
+            assert set(ids(await port.search("twins alike"))) == set(got[1:])
 
     async def test_any_text_may_be_an_id(self, port: Port) -> None:
         unless(port, "ids")

@@ -74,7 +74,7 @@ class MemoryInput(RoomsModel):
 class MemoryEntry(MemoryInput):
     """What a room holds."""
 
-    id: EntryId = Field(default_factory=lambda: str(uuid.uuid4()))
+    id: EntryId = Field(default_factory=lambda: str(uuid.uuid4()))  # pyright: ignore[reportIncompatibleVariableOverride]
     created_at: Moment = Field(default_factory=lambda: datetime.now(UTC))
 
 

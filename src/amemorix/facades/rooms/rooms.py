@@ -82,7 +82,7 @@ class Rooms:
             log.exception("An entry of room %r could not be stored", given.room_id)
             return None
 
-    async def _stored(self, given: MemoryInput, now: datetime) -> MemoryEntry:
+    async def _stored(self, given: MemoryInput, now: datetime) -> MemoryEntry | None:
         first = self.adapters[0]
         if self._dedupe:
             for one in await first.get_all_memories(given.room_id):
@@ -106,8 +106,6 @@ class Rooms:
     async def search_memory(self, query: str, options: MemorySearchOptions | Mapping[str, Any]) -> list[MemoryEntry]:
         """Find entries by meaning and words, best first; of several adapters those of the first first."""
         options = MemorySearchOptions.read(options)
-        if not isinstance(query, str):
-            raise InvalidRequest("query: it is no text.", field="query")
         if not query.strip():
             return []
         if self._embed and options.embedding is None and any(one.vectors for one in self.adapters):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....clock import Clock, SystemClock
-from ....errors import InvalidRequest
+from ....errors import InvalidRequest, NotReady
 from ....language.normalise import tokens
 from ..models import MemoryEntry, MemorySearchOptions
 
@@ -39,7 +39,7 @@ class BlockingAdapter:
         self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="amemorix-rooms")
         self._opening = threading.Lock()
-        self._opened = False
+        self._opened = self._closed = False
         self._dimension = 0
         self._swept = -math.inf
 
@@ -71,8 +71,9 @@ class BlockingAdapter:
         await self._call(self._clear, room_id)
 
     async def close(self) -> None:
-        if self._opened:
+        if self._opened and not self._closed:
             await self._call(self._close)
+        self._closed = True
         self._pool.shutdown(wait=False)
 
     async def _call(self, function: Callable[..., T], *args: Any) -> T:
@@ -83,6 +84,8 @@ class BlockingAdapter:
                     self._opened = True
             return function(*args)
 
+        if self._closed:
+            raise NotReady(f"This {type(self).__name__} is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def _create(self, entry: MemoryEntry) -> None:
