@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from ...errors import InvalidRequest
 
 __all__ = [
-    "IMemory", "IMemoryAdapter", "MemoryEntry", "MemoryInput", "MemorySearchOptions", "RoomsModel", "checked_id", "checked_room",
+    "LONGEST_ID", "LONGEST_ROOM", "IMemory", "IMemoryAdapter", "MemoryEntry", "MemoryInput", "MemorySearchOptions", "RoomsModel", "checked_id", "checked_room",
 ]  # fmt: skip
 
 LONGEST_ROOM, LONGEST_ID = 500, 512

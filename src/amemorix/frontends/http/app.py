@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import entered_by
 from ...config import Config
-from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
+from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TimedOut, TooLarge, UnknownComponent
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...locale import Language, accepted, speaking, spoken
@@ -30,6 +30,7 @@ from .docs_page import DOCS_PATH, docs_page
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
 from .metrics import UPLOAD, Metrics
 from .openapi import openapi_document
+from .rooms import ROOMS_PATH, RoomCalls
 from .tokens import Tokens
 from .uploads import received
 
@@ -51,6 +52,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
+        Route(f"{ROOMS_PATH}/{{rest:path}}", handlers.rooms, methods=["GET", "POST", "DELETE"]),
         Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
         Route("/openapi.json", handlers.openapi),
         Route(DOCS_PATH, handlers.docs),
@@ -84,6 +86,7 @@ class Translated:
 class _Handlers:
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
+        self._rooms = RoomCalls(host)
         self.figures = Metrics()
         self._openapi: dict[Language, dict[str, Any]] = {}
 
@@ -113,6 +116,20 @@ class _Handlers:
                 return (await self._host.call(component, args, timeout)).model_dump(mode="json")
 
         return await self._answered(component, names, answer())
+
+    async def rooms(self, request: Request) -> Response:
+        async def answer() -> dict[str, Any]:
+            timeout = _timeout(request)
+            body = read_object(await _body(request, self.largest_body()))
+            try:
+                async with asyncio.timeout(timeout and timeout / 1000):
+                    return await self._rooms.answer(
+                        request.method, request.scope["raw_path"], request.scope[GRANT], body
+                    )
+            except TimeoutError as exc:
+                raise TimedOut(f"The call of a room took longer than {timeout} ms.") from exc
+
+        return await self._answered("A call of a room", ("rooms", request.method.lower()), answer())
 
     async def upload(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
