@@ -51,6 +51,7 @@ __all__ = [
     "CorrectionPlan",
     "CorrectionPlans",
     "CorrectionPreview",
+    "CountDocuments",
     "CreateBackfill",
     "CreateEdge",
     "CreateLpmmConvert",
@@ -61,13 +62,20 @@ __all__ = [
     "CreateRawScan",
     "CreateTask",
     "CreateUpload",
+    "DeleteDocuments",
     "DeleteItem",
     "DeleteNode",
     "DeletePlan",
     "DeleteSource",
     "DeleteSources",
     "DeletedBackup",
+    "DeletedDocuments",
     "Deletion",
+    "Described",
+    "Document",
+    "DocumentCount",
+    "DocumentPage",
+    "Documents",
     "EdgeAnswer",
     "EdgeDetail",
     "EdgeEdit",
@@ -119,6 +127,7 @@ __all__ = [
     "GenerationItem",
     "GetChunks",
     "GetContext",
+    "GetDocuments",
     "GetEpisode",
     "GetFact",
     "GetGraph",
@@ -142,6 +151,7 @@ __all__ = [
     "IngestResult",
     "IngestSummary",
     "IngestText",
+    "IngestTexts",
     "KernelSearchRequest",
     "KindItem",
     "LabelledQuery",
@@ -153,6 +163,7 @@ __all__ = [
     "ListChats",
     "ListConflicts",
     "ListCorrections",
+    "ListDocuments",
     "ListEpisodes",
     "ListFacts",
     "ListFeedback",
@@ -246,6 +257,7 @@ __all__ = [
     "RuntimeConfig",
     "Saved",
     "SearchGraph",
+    "SetDocuments",
     "SetOverride",
     "Settings",
     "Snapshot",
@@ -267,6 +279,7 @@ __all__ = [
     "Tasks",
     "TextHistory",
     "Texts",
+    "TextsResult",
     "TouchedItem",
     "TransitionItem",
     "TuningSettings",
@@ -700,6 +713,24 @@ class CorrectionPreview(TypedDict):
     candidates: list[CandidateItem]
 
 
+class CountDocuments(TypedDict, total=False):
+    """Which documents to count."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+
+
 class CreateBackfill(TypedDict, total=False):
     """What to date."""
     limit: int
@@ -870,6 +901,25 @@ class CreateUpload(TypedDict, total=False):
     files: Required[Sequence[FileInput]]
 
 
+class DeleteDocuments(TypedDict, total=False):
+    """Which documents to delete."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    purge: bool
+
+
 class DeleteItem(TypedDict):
     """A row that a deletion touches, or leaves alone."""
     item_type: str
@@ -919,6 +969,18 @@ class DeletedBackup(TypedDict):
     backup: BackupItem
 
 
+class DeletedDocuments(TypedDict):
+    """What was deleted."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+    missing: list[str]
+    operation_id: str
+    receipt: Receipt | None
+    error: str
+    error_code: str
+
+
 class Deletion(TypedDict):
     """What was asked, what matched, what is gone."""
     success: bool
@@ -931,6 +993,59 @@ class Deletion(TypedDict):
     sources: list[str]
     error: str
     error_code: str
+
+
+class Described(TypedDict):
+    """Of how many documents it is said now."""
+    success: bool
+    warnings: list[str]
+    count: int
+    missing: list[str]
+
+
+class Document(TypedDict):
+    """What one call stored under an id; times in epoch seconds."""
+    id: str
+    external_id: str
+    text: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    source: str
+    source_type: str
+    chat_id: str
+    created_at: float
+    updated_at: float
+    revision: int
+    expires_at: float | None
+    time: float | None
+    paragraph_ids: list[str]
+
+
+class DocumentCount(TypedDict):
+    """How many documents there are."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    count: int
+
+
+class DocumentPage(TypedDict):
+    """Documents in the order asked for."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    count: int
+    next: str
+
+
+class Documents(TypedDict):
+    """The documents asked for, in that order."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    missing: list[str]
 
 
 class EdgeAnswer(TypedDict):
@@ -1504,6 +1619,20 @@ class GetContext(TypedDict, total=False):
     respect_filter: bool
 
 
+class GetDocuments(TypedDict, total=False):
+    """Which documents to show."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+
+
 class GetEpisode(TypedDict, total=False):
     """The episode to read."""
     scope: Literal['', 'all']
@@ -1596,6 +1725,7 @@ class GetTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     ids: list[str] | Sequence[int]
     external_ids: list[str]
     source: str
@@ -1650,6 +1780,7 @@ class Hit(TypedDict):
     external_id: str
     chat_id: str
     source: str
+    source_type: str
     speaker: str
     person_ids: list[str]
     tags: list[str]
@@ -1714,6 +1845,7 @@ class IngestMessages(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
@@ -1740,6 +1872,7 @@ class IngestSummary(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     external_id: Required[str]
@@ -1759,6 +1892,7 @@ class IngestText(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     source_type: str
@@ -1778,6 +1912,11 @@ class IngestText(TypedDict, total=False):
     external_id: str
 
 
+class IngestTexts(TypedDict, total=False):
+    """Arguments of `ingest_texts`."""
+    items: Required[Sequence[IngestText]]
+
+
 class KernelSearchRequest(TypedDict, total=False):
     """Arguments of `search_memory`."""
     scope: Literal['', 'all']
@@ -1786,11 +1925,15 @@ class KernelSearchRequest(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     query: str
     messages: Sequence[ContextMessage] | Sequence[Mapping[str, Any]]
     limit: int
     mode: Literal['search', 'time', 'hybrid', 'episode', 'aggregate']
     person_id: str
+    source: str
+    source_type: str
+    tags: list[str]
     time_start: Moment
     time_end: Moment
     as_of: Moment
@@ -1870,6 +2013,7 @@ class ListChats(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     text: str
     limit: int
     offset: int
@@ -1893,6 +2037,28 @@ class ListCorrections(TypedDict, total=False):
     chat_id: str
     limit: int
     offset: int
+
+
+class ListDocuments(TypedDict, total=False):
+    """Which documents to list, and in which order."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    order: Literal['created', 'updated']
+    descending: bool
+    limit: int
+    cursor: str
 
 
 class ListEpisodes(TypedDict, total=False):
@@ -1975,6 +2141,7 @@ class ListTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     person_id: str
     source: str
     time_start: Moment
@@ -2826,6 +2993,18 @@ class SearchGraph(TypedDict, total=False):
     kind: Literal['', 'entity', 'relation']
 
 
+class SetDocuments(TypedDict, total=False):
+    """Which documents, and what is to be said of them."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    metadata: Mapping[str, Any] | None
+    tags: list[str] | None
+    expires_at: Moment
+    ttl_seconds: float | None
+    merge: bool
+
+
 class SetOverride(TypedDict, total=False):
     """What to show in the place of the profile."""
     person_id: Required[str]
@@ -3058,6 +3237,13 @@ class Texts(TypedDict):
     items: list[StoredText]
     count: int
     next: str
+
+
+class TextsResult(TypedDict):
+    """What became of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    results: list[IngestResult]
 
 
 class TouchedItem(TypedDict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..fields import LetteredName, Name, RequiredName, TimeInput
+from ..fields import LetteredName, Name, RequiredName, TimeInput, WholeText
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..ops import Operations, Request, Response
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .service import Outcome
 
 __all__ = [
-    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput",
+    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "IngestTexts", "Message", "RelationInput",
     "ops",
 ]  # fmt: skip
 
@@ -72,7 +72,8 @@ def _at(loc: tuple[str | int, ...], why: str) -> ValidationError:
 
 def _made_up(given: dict[str, Any]) -> str:
     names = ("chat_id", "group_id", "user_id", "source_type", "source", "text", "timestamp", "time_start", "time_end")
-    return f"text:{content_hash(json.dumps([given.get(name) for name in names]))[:32]}"
+    told = given | {"text": given.get("text", "").strip()}
+    return f"text:{content_hash(json.dumps([told.get(name) for name in names]))[:32]}"
 
 
 class _Ingest(Request):
@@ -81,9 +82,13 @@ class _Ingest(Request):
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(
         default_factory=dict,
-        description="Kept as it is, given back with every hit; told again with other metadata, a text has those.",
+        description="Kept as it is, given back with every hit; told again with other metadata or tags, a text has those.",
     )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    derive: bool = Field(
+        True,
+        description="False: it is stored and found, and nothing is read out of it: no facts, episodes, names or relations.",
+    )
     expires_at: TimeInput = Field(
         None,
         description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
@@ -104,7 +109,7 @@ class IngestText(_Ingest):
     source_type: Annotated[RequiredName, Field(max_length=64)] = Field(
         "note", description="What kind of text it is; a `person_fact` is held true of the persons it is about."
     )
-    text: str = Field(description="The text; a long one becomes several paragraphs.")
+    text: WholeText = Field(description="The text; a long one becomes several paragraphs.")
     source: Name = Field("", description="Name of its source; `source_type:chat_id` when not given.")
     scope: Literal["chat", "global"] = Field("chat", description="`global`: every chat may find it.")
     person_ids: Names = Field(default_factory=list, description="Persons it is about.")
@@ -186,7 +191,7 @@ class IngestSummary(_Ingest):
 
     external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
     chat_id: RequiredName = Field(description="The chat that is summarised.")
-    text: str = Field(
+    text: WholeText = Field(
         "",
         description="The summary. Empty: the memory writes it in the background, over all messages of the chat that no "
         "summary covers yet; the arguments below, but for `messages`, then come from those.",
@@ -251,6 +256,16 @@ class IngestMessages(_Ingest):
         return self
 
 
+class IngestTexts(Request):
+    """Arguments of `ingest_texts`."""
+
+    items: list[IngestText] = Field(
+        min_length=1,
+        description="Texts as `ingest_text` takes them; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
+        "characters together.",
+    )
+
+
 class IngestResult(Response):
     """What became of the text."""
 
@@ -265,6 +280,12 @@ class IngestResult(Response):
     )
     external_id: str = ""
     queued: bool = Field(default=False, description="A summary will be written in the background.")
+
+
+class TextsResult(Response):
+    """What became of the texts, in their order."""
+
+    results: list[IngestResult] = Field(default_factory=list)
 
 
 class MessageResult(BaseModel):
@@ -291,6 +312,15 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
     return _one(request.external_id, await kernel.ingest.store(request))
+
+
+@ops.operation("ingest_texts", effect="write")
+async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsResult:
+    """Store many texts in one transaction; durable when it returns."""
+    if not kernel.config.plugin.enabled:
+        return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
+    outcomes = await kernel.ingest.store_texts(request.items)
+    return TextsResult(results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)])
 
 
 @ops.operation("ingest_summary", effect="write")

@@ -143,6 +143,7 @@ def paragraph_hits(
                 external_id=row.external_id,
                 chat_id=row.chat_id,
                 source=row.source,
+                source_type=row.source_type,
                 speaker=paragraph_rows.speaker_of(those),
                 person_ids=[p.person_id for p in those],
                 tags=json.loads(row.tags) if row.tags != "[]" else [],
@@ -170,18 +171,19 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
     """The hits with those of wordings that have been replaced since the time that the search looks back to.
 
     They are out of the indexes. They score by the share of the query's terms that they hold, best first; without a query
-    what happened last comes first. Within a source the present alone is looked at.
+    what happened last comes first.
     """
     query, noise, window = plan.query, plan.settings.noise, plan.window
-    if plan.as_of is None or plan.sources is not None or (query.text and not len(query.hashes)):
+    if plan.as_of is None or (query.text and not len(query.hashes)):
         return list(hits)
     top = max([LEAST_TOP, *(hit.score for hit in hits)])
     floor = noise.min_coverage * (0.5 if query.persons else 1.0) if noise.enabled else 0.0
+    within = None if plan.within is None else set(plan.within.tolist())
     mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
     found: list[tuple[float, int]] = []
     for one in paragraph_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
         at = one.event_start
-        if mine is not None and one.id not in mine:
+        if (mine is not None and one.id not in mine) or (within is not None and one.id not in within):
             continue
         if window is not None and not (at is not None and window.start <= at <= window.end):
             continue

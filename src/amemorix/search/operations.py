@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from ..facts.query import FactItem
-from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, TimeInput
+from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, Tags, TimeInput
 from ..ingest.operations import Message
 from ..ops import Operations, ScopedResponse
 from .language.dialogue import speaker_role
@@ -63,6 +63,9 @@ class KernelSearchRequest(ManyChatsRequest):
         "talk; `aggregate` all of them merged.",
     )
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
+    source: Name = Field("", description="Only what came from the source of this name.")
+    source_type: Name = Field("", description="Only what came from sources of this kind.")
+    tags: Tags = Field(default_factory=list, description="Only what has all of these tags.")
     time_start: TimeInput = Field(
         None, validation_alias=AliasChoices("time_start", "time_from"),
         description="Epoch seconds, ISO 8601, YYYY/MM/DD[ HH:mm[:ss]], or words such as `yesterday`, `上周三`.",
@@ -119,6 +122,7 @@ class Hit(BaseModel, defer_build=True):
     external_id: str = ""
     chat_id: str = ""
     source: str = ""
+    source_type: str = ""
     speaker: str = ""
     person_ids: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)

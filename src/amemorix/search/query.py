@@ -111,8 +111,8 @@ class SearchPlan:
     window: Span | None = None
     persons: tuple[int, ...] | None = None
     """Only what is bound to one of these persons; empty means nobody matched."""
-    sources: tuple[int, ...] | None = None
-    """Only what these sources hold; empty means that there is none of that name."""
+    within: NDArray[np.int64] | None = None
+    """Only these, ascending: what is of the source, of its kind, and has the tags that are asked for."""
     encoded: Encoded | None = None
     """The query's vectors, None if there is no model or it did not answer in time."""
     generation: int = 0

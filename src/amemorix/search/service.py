@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.oneself import FIRST_PERSON, is_of_another
-from ..facts.query import Asked, FactReader, Moment
+from ..facts.query import Asked, FactItem, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..ids import row_number
 from ..indexes.projections import Indexes, SearchIndexes
@@ -33,6 +34,7 @@ from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
 from .fusion import Fused
 from .hits import AggregateQueryService, confidences, hits_in_time, ranked_hits, summary, with_replaced
+from .lanes import Ids
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
 from .retention import DAY
@@ -51,6 +53,8 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
+NARROWED_FACTS = 100
+"""Facts of which those are chosen that rest on what a search is narrowed to."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
 OWN, OWN_LINE, OWN_LINES = 1.0, 0.3, 50
@@ -103,15 +107,15 @@ class SearchService:
         """The request with these arguments. Raises pydantic's ValidationError."""
         return KernelSearchRequest.model_validate(asked)
 
-    async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
-        """Answer one search, within the sources of a name if one is given.
+    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
+        """Answer one search.
 
         A query that finds nothing likely is asked again as it may have been meant: by sound and by letters. Raises
         InvalidRequest for times that cannot be read and for what a mode needs and lacks.
         """
         said = {fold(message.text) for message in request.messages}
         request = request.model_copy(update={"query": request.asked, "limit": request.limit + len(said)})
-        answer = await self._best(request, source)
+        answer = await self._best(request)
         if said:
             hits = [hit for hit in answer.hits if fold(hit.content) not in said][: request.limit - len(said)]
             answer = answer.model_copy(update={"hits": hits, "summary": summary(hits)})
@@ -124,14 +128,14 @@ class SearchService:
         found = await self.search(self.request(query=text, limit=LIKELY, **scope))
         return confidences(found.hits)
 
-    async def _best(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
-        answer, meant = await self._search(request, source)
+    async def _best(self, request: KernelSearchRequest) -> RetrievalResult:
+        answer, meant = await self._search(request)
         if not meant:
             return answer
         query = fold(request.query)
         for said in sorted(meant, key=len, reverse=True):
             query = query.replace(said, meant[said])
-        again, _ = await self._search(request.model_copy(update={"query": query}), source, mend=False)
+        again, _ = await self._search(request.model_copy(update={"query": query}), mend=False)
         if _likeliest(again.hits) <= _likeliest(answer.hits):
             return answer
         again.corrected = meant
@@ -146,9 +150,7 @@ class SearchService:
         texts = paragraph_rows.newest_texts(db, plan.scopes, plan.now, SPELT_BY)
         return Spelling(texts, self._indexes.names.index.names_in(plan.scopes)).corrections(request.query)
 
-    async def _search(
-        self, request: KernelSearchRequest, source: str, *, mend: bool = True
-    ) -> tuple[RetrievalResult, Meant]:
+    async def _search(self, request: KernelSearchRequest, *, mend: bool = True) -> tuple[RetrievalResult, Meant]:
         """The answer, and if nothing in it is likely, what the query may have meant.
 
         Words, names and the graph are looked up while the model embeds the query; for a slow one the thread is given
@@ -160,7 +162,7 @@ class SearchService:
             if not self._access.serves(db, Caller.of(request)):
                 return RetrievalResult(mode=request.mode, filtered=True), {}
             indexes = self._indexes.caught_up(db)
-            plan = self._plan(db, request, source, window, as_of)
+            plan = self._plan(db, request, window, as_of)
             answer = RetrievalResult(mode=request.mode)
             if not plan.query.text:
                 return self._answered(db, request, answer, _newest(db, plan), plan), {}
@@ -243,7 +245,7 @@ class SearchService:
         return window, as_of
 
     def _plan(
-        self, db: Connection, request: KernelSearchRequest, source: str, window: Span | None, as_of: float | None
+        self, db: Connection, request: KernelSearchRequest, window: Span | None, as_of: float | None
     ) -> SearchPlan:
         directory, now = self._indexes.names.index, self._clock.now()
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
@@ -263,7 +265,7 @@ class SearchService:
             scopes=scopes,
             window=window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
-            sources=tuple(source_rows.named(db, source, None)) if source else None,
+            within=_within(db, request),
             min_score=request.min_score,
             as_of=as_of,
             zone=zone,
@@ -307,7 +309,9 @@ class SearchService:
         )
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
-                answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+                wanted = limit if plan.within is None else NARROWED_FACTS
+                facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), wanted)
+                answer.facts = [fact for fact in facts if _rests_on(fact, plan.within)][:limit]
             return
         except TimeoutError as exc:
             log.warning("the facts were not read: %s (retrieval.lane_budget_ms)", exc)
@@ -319,17 +323,34 @@ class SearchService:
 def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
     """What happened in the window, the newest first."""
     window = plan.window or Span(LONG_AGO, plan.now)
-    if plan.persons is None and plan.as_of is None:
+    if plan.persons is None and plan.within is None and plan.as_of is None:
         ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
     else:
         held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
         if plan.persons is not None:
             held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
+        if plan.within is not None:
+            held = np.intersect1d(plan.within, held)
         if plan.as_of is not None:
             held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
         seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
         ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
     return with_replaced(db, hits_in_time(db, ids, plan), plan)
+
+
+def _within(db: Connection, request: KernelSearchRequest) -> Ids | None:
+    """Sorted ids of what is of the source and its kind and has the tags, dead ones included; None if nothing is asked."""
+    sets: list[Ids] = []
+    if request.source or request.source_type:
+        sources = source_rows.named(db, request.source or None, None, request.source_type or None)
+        sets.append(paragraph_rows.of_sources(db, sources))
+    if request.tags:
+        sets.append(paragraph_rows.tagged(db, request.tags))
+    return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
+
+
+def _rests_on(fact: FactItem, within: Ids | None) -> bool:
+    return within is None or bool(np.isin([row_number(key, "p") or 0 for key in fact.evidence_ids], within).any())
 
 
 def _likeliest(hits: Sequence[Hit]) -> float:
