@@ -80,6 +80,8 @@ __all__ = [
     "EdgeDetail",
     "EdgeEdit",
     "EdgeItem",
+    "EmbedTexts",
+    "Embedded",
     "EmbeddingProgress",
     "EnqueueFeedback",
     "EntityInput",
@@ -1099,6 +1101,21 @@ class EdgeItem(TypedDict):
     ended_at: float | None
 
 
+class EmbedTexts(TypedDict, total=False):
+    """Texts, and what they are embedded for."""
+    texts: Required[list[str]]
+    kind: Literal['passage', 'query']
+
+
+class Embedded(TypedDict):
+    """The vectors of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    vectors: list[list[float]]
+    dimension: int
+    model: str
+
+
 class EmbeddingProgress(TypedDict):
     """How far the vectors are."""
     state: str
@@ -1777,6 +1794,7 @@ class Hit(TypedDict):
     content: str
     score: float
     confidence: float
+    similarity: float | None
     external_id: str
     chat_id: str
     source: str
@@ -1850,6 +1868,7 @@ class IngestMessages(TypedDict, total=False):
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
+    wait: Literal['', 'indexed', 'vectors']
 
 
 class IngestResult(TypedDict):
@@ -1863,6 +1882,7 @@ class IngestResult(TypedDict):
     reason: str
     external_id: str
     queued: bool
+    wait_error: str
 
 
 class IngestSummary(TypedDict, total=False):
@@ -1910,6 +1930,7 @@ class IngestText(TypedDict, total=False):
     entities: Sequence[EntityInput] | list[str]
     relations: Sequence[RelationInput]
     external_id: str
+    wait: Literal['', 'indexed', 'vectors']
 
 
 class IngestTexts(TypedDict, total=False):
@@ -1939,6 +1960,11 @@ class KernelSearchRequest(TypedDict, total=False):
     as_of: Moment
     respect_filter: bool
     min_score: float
+    min_similarity: float | None
+    gate: bool
+    fusion: Literal['weighted', 'rrf']
+    rrf_k: int
+    stage1: int | None
     used: bool
 
 
@@ -2267,6 +2293,7 @@ class MessagesResult(TypedDict):
     skipped_ids: list[str]
     reason: str
     results: list[MessageResult]
+    wait_error: str
 
 
 class NoArguments(TypedDict, total=False):

@@ -14,6 +14,7 @@ __all__ = ["MODULES", "OPERATIONS"]
 MODULES = {
     "search_memory": ("search.operations",),
     "get_context": ("search.context_operations",),
+    "embed_texts": ("search.embed_operations",),
     "ingest_messages": ("ingest.operations",),
     "ingest_summary": ("ingest.operations",),
     "ingest_text": ("ingest.operations",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -16,17 +17,27 @@ from .messages import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_messag
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
+    from ..store.records import Stored
     from .service import Outcome
 
 __all__ = [
-    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "IngestTexts", "Message", "RelationInput",
-    "ops",
+    "NO_CHAT", "WAIT_ERROR", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "IngestTexts", "Message", "RelationInput",
+    "Wait", "ops", "wait_error",
 ]  # fmt: skip
 
 ops: Operations[SDKMemoryKernel] = Operations()
 DISABLED = "disabled"
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
+Wait = Annotated[
+    Literal["", "indexed", "vectors"],
+    Field(
+        description="Return once every index lists it (`indexed`), or once its vectors are made (`vectors`), at the latest after "
+        "`embedding.timeout_seconds`; without it as soon as it is stored, and words find it from then on."
+    ),
+]
+"""What a call that stores waits for."""
+WAIT_ERROR = "Why what `wait` asks for is not there, such as the model's error; empty if it is. The text is stored."
 
 
 Aliases = Annotated[list[LetteredName], Field(max_length=50)]
@@ -137,6 +148,7 @@ class IngestText(_Ingest):
         description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
         "when not given; the answer says it.",
     )
+    wait: Wait = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -231,6 +243,7 @@ class IngestMessages(_Ingest):
         "characters together.",
     )
     source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+    wait: Wait = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -280,6 +293,7 @@ class IngestResult(Response):
     )
     external_id: str = ""
     queued: bool = Field(default=False, description="A summary will be written in the background.")
+    wait_error: str = Field(default="", description=WAIT_ERROR)
 
 
 class TextsResult(Response):
@@ -304,6 +318,17 @@ class MessagesResult(Response):
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
     reason: str = ""
     results: list[MessageResult] = Field(default_factory=list)
+    wait_error: str = Field(default="", description=WAIT_ERROR)
+
+
+async def wait_error(kernel: SDKMemoryKernel, wait: Wait, stored: Iterable[Stored | None]) -> str:
+    """Why what a call waits for is not there, once it is there or cannot be."""
+    rows = [row for one in stored if one for row in one.paragraphs]
+    if not wait or not rows:
+        return ""
+    error = await kernel.vectors.wait_error(rows) if wait == "vectors" else ""
+    await kernel.maintenance.follow()
+    return error
 
 
 @ops.operation("ingest_text", effect="write")
@@ -311,7 +336,10 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    return _one(request.external_id, await kernel.ingest.store(request))
+    outcome = await kernel.ingest.store(request)
+    answer = _one(request.external_id, outcome)
+    answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
+    return answer
 
 
 @ops.operation("ingest_texts", effect="write")
@@ -357,6 +385,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
         superseded_ids=[paragraph_key(p) for stored in outcome.stored if stored for p in stored.superseded],
         skipped_ids=[result.external_id for result in results if result.status in ("existing", "empty_text")],
         results=results,
+        wait_error=await wait_error(kernel, request.wait, outcome.stored),
     )
 
 

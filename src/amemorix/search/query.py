@@ -118,6 +118,11 @@ class SearchPlan:
     generation: int = 0
     """The generation whose token vectors the query compares to."""
     min_score: float = 0.0
+    min_similarity: float = 0.0
+    rrf_k: int = 0
+    """The constant of reciprocal rank fusion; 0: the order is by the weighted sum of all signals."""
+    stage1: int = 0
+    """The first of each lane that take part in it."""
     half_life: float = math.inf
     """Seconds after which half of a paragraph is left."""
     as_of: float | None = None

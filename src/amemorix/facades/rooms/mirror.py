@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from ..access import AnyMemory, Caller
 from .adapters.kernel import PREFIX, SOURCE_TYPE, KernelAdapter, chat_of_room, room_of_chat
 from .models import IMemoryAdapter, MemoryEntry
+
+if TYPE_CHECKING:
+    from ..access import AnyMemory, Caller
 
 __all__ = ["RoomMirror"]
 

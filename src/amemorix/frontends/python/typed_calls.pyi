@@ -8,6 +8,9 @@ from ... import operation_types as records
 
 class TypedCalls:
     @overload
+    def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
+    @overload
     def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""
     @overload
@@ -447,6 +450,9 @@ class TypedCalls:
         """Call any operation; the error that it answers is raised."""
 
 class AsyncTypedCalls:
+    @overload
+    async def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
     @overload
     async def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""

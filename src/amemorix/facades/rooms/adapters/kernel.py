@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
 from ....errors import InvalidRequest, NotFound, NotReady
-from ...access import AnyMemory, Caller, caller_of
+from ...access import Caller, caller_of
 from ..models import MemoryEntry, MemorySearchOptions
+
+if TYPE_CHECKING:
+    from ...access import AnyMemory
 
 __all__ = ["KernelAdapter", "chat_of_room", "room_of_chat"]
 
