@@ -82,14 +82,14 @@ class Meilisearch:
         error = self.errors.get(number)
         return httpx.Response(200, json={"status": "failed" if error else "succeeded", "error": error})
 
-    def filtered(self, filter: str) -> list[dict[str, Any]]:
+    def filtered(self, filter: str | list[str]) -> list[dict[str, Any]]:
         found = list(self.documents.values())
-        for condition in filter.split(" AND "):
+        for condition in [filter] if isinstance(filter, str) else filter:
             name, sign, value = condition.split(" ")
             assert name in self.settings["filterableAttributes"]
             match sign:
                 case "=":
-                    found = [one for one in found if str(one[name]).lower() == value]
+                    found = [one for one in found if str(one[name]) == value]
                 case ">":
                     found = [one for one in found if one[name] > float(value)]
                 case _:

@@ -14,15 +14,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, TooLarge
 from amemorix.facades.rooms import IMemoryAdapter, InMemoryAdapter, MemoryEntry, Rooms
+from amemorix.facades.rooms.adapters.kernel import KernelAdapter
 from amemorix.facades.rooms.adapters.meilisearch import MeilisearchAdapter
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.postgres import PostgreSQLAdapter
 from amemorix.facades.rooms.adapters.qdrant import VectorDBAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
 from amemorix.facades.rooms.rooms import Embed
-from amemorix.testing import FrozenClock, HashEmbedder
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from postgres_server import postgres
 from redis_server import redis_server
 from rooms_stand_ins import Meilisearch, Pinecone
@@ -218,3 +220,29 @@ class TestPinecone(FacadeSuite):
     async def port(self, clock: FrozenClock) -> AsyncIterator[RoomsPort]:
         async with kept_by(pinecone(clock), clock, "model", "long", embed=HashEmbedder()) as port:
             yield port
+
+
+@with_and_without_vectors
+class TestKernel(FacadeSuite):
+    @pytest.fixture
+    async def port(self, clock: FrozenClock, tmp_path: Path, embed: HashEmbedder | None) -> AsyncIterator[RoomsPort]:
+        async with AsyncExitStack() as stack:
+
+            async def opened() -> RoomsPort:
+                host = await stack.enter_async_context(memory_host(tmp_path, clock=clock, embed=embed))
+                port = KernelPort(Rooms(KernelAdapter(host), strict=True, clock=clock), clock, lacking(embed), "loops")
+                port.host, port.again = host, opened
+                return port
+
+            yield await opened()
+
+
+class KernelPort(RoomsPort):
+    host: AMemorixHostService
+
+    async def settle(self) -> None:
+        await self.host.settle()
+
+    async def reopened(self) -> RoomsPort:
+        await self.host.stop()
+        return await self.again()

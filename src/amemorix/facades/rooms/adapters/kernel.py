@@ -67,7 +67,7 @@ class KernelAdapter:
         place, id = _place(input.room_id), _name(input.id)
         expires = input.expires_at.timestamp() if input.expires_at else "never"
         answer = await self.call(
-            "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+            "ingest_text", **place, respect_filter=False, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
             metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
             **self._stored_as,
         )  # fmt: skip
@@ -87,7 +87,7 @@ class KernelAdapter:
         found = dict.fromkeys(await self._near(place["chat_id"], options))
         if len(found) < options.limit:
             answer = await self.call(
-                "search_memory", **place, query=query, only_own=True, gate=False,
+                "search_memory", **place, respect_filter=False, query=query, only_own=True, gate=False,
                 limit=min(MOST_HITS, 4 * options.limit), min_similarity=options.min_similarity,
             )  # fmt: skip
             found |= dict.fromkeys(hit["external_id"] for hit in answer["hits"])
@@ -178,7 +178,7 @@ def room_of_chat(chat_id: str) -> str:
 
 def _place(room_id: str) -> dict[str, Any]:
     chat = chat_of_room(room_id)
-    return {"chat_id": chat, "source": chat, "respect_filter": False}
+    return {"chat_id": chat, "source": chat}
 
 
 def _name(text: str) -> str:

@@ -67,7 +67,7 @@ class MeilisearchAdapter(BlockingAdapter):
             self._ask("POST", "/indexes", {"uid": self._index.removeprefix("/indexes/"), "primaryKey": "key"})
         settings: dict[str, Any] = {
             "searchableAttributes": ["data"],
-            "filterableAttributes": ["room", "expires", "vector"],
+            "filterableAttributes": ["room", "until", "vector"],
         }
         if self.vectors:
             settings["embedders"] = {EMBEDDER: {"source": "userProvided", "dimensions": self._dimension}}
@@ -78,17 +78,17 @@ class MeilisearchAdapter(BlockingAdapter):
 
     def _put(self, entry: MemoryEntry) -> None:
         document = entry.model_copy(update={"embedding": None}).to_json() | {
-            "key": _key(entry.room_id, entry.id), "room": _digest(entry.room_id), "vector": bool(entry.embedding),
-            "expires": entry.expires_at.timestamp() if entry.expires_at else NEVER,
+            "key": _key(entry.room_id, entry.id), "room": _digest(entry.room_id), "vector": int(bool(entry.embedding)),
+            "until": entry.expires_at.timestamp() if entry.expires_at else NEVER,
         }  # fmt: skip
         if self.vectors:
             given = {"embeddings": [entry.embedding], "regenerate": False} if entry.embedding else None
             document["_vectors"] = {EMBEDDER: given}
         self._ask("POST", f"{self._index}/documents", [document])
 
-    def _held(self, room_id: str) -> str:
-        """A filter: of this room, and not expired. A room is named by its digest, so that nothing needs quoting."""
-        return f"room = {_digest(room_id)} AND expires > {self.now.timestamp()!r}"
+    def _held(self, room_id: str, *further: str) -> list[str]:
+        """Conditions: of this room, and not expired. A room is named by its digest, so that nothing needs quoting."""
+        return [f"room = {_digest(room_id)}", f"until > {self.now.timestamp()!r}", *further]
 
     def _entry(self, document: dict[str, Any]) -> MemoryEntry:
         kept = {key: document[key] for key in ("id", "roomId", "data", "createdAt", "expiresAt") if key in document}
@@ -98,7 +98,7 @@ class MeilisearchAdapter(BlockingAdapter):
     def _get(self, room_id: str, id: str) -> MemoryEntry | None:
         path = f"{self._index}/documents/{_key(room_id, id)}?retrieveVectors={json.dumps(self.vectors)}"
         found = self._ask("GET", path, missing=404)
-        return self._entry(found) if found and found["expires"] > self.now.timestamp() else None
+        return self._entry(found) if found and found["until"] > self.now.timestamp() else None
 
     def _all(self, room_id: str) -> list[MemoryEntry]:
         found, offset = list[MemoryEntry](), 0
@@ -110,19 +110,17 @@ class MeilisearchAdapter(BlockingAdapter):
                 return sorted(found, key=lambda one: one.created_at)
             offset += PAGE
 
-    def _found(self, filter: str, limit: int, **how: Any) -> list[MemoryEntry]:
+    def _found(self, filter: list[str], limit: int, **how: Any) -> list[MemoryEntry]:
         asked = {"filter": filter, "limit": limit, "retrieveVectors": self.vectors, **how}
         return [self._entry(one) for one in self._ask("POST", f"{self._index}/search", asked)["hits"]]
 
     def _near(self, options: MemorySearchOptions) -> list[MemoryEntry]:
         how = {"q": "", "vector": options.embedding, "hybrid": {"embedder": EMBEDDER, "semanticRatio": 1.0}}
         # Its score of a vector is (1 + cosine) / 2 and may be rounded: what is similar enough is read from the vectors.
-        return by_similarity(
-            self._found(f"{self._held(options.room_id)} AND vector = true", options.limit, **how), options
-        )
+        return by_similarity(self._found(self._held(options.room_id, "vector = 1"), options.limit, **how), options)
 
     def _matching(self, query: str, options: MemorySearchOptions, *, without_vector: bool) -> list[MemoryEntry]:
-        filter = self._held(options.room_id) + (" AND vector = false" if without_vector else "")
+        filter = self._held(options.room_id, *(["vector = 0"] if without_vector else []))
         return self._found(filter, options.limit, q=query, matchingStrategy="frequency")
 
     def _delete(self, room_id: str, id: str) -> None:
@@ -132,7 +130,7 @@ class MeilisearchAdapter(BlockingAdapter):
         self._ask("POST", f"{self._index}/documents/delete", {"filter": f"room = {_digest(room_id)}"})
 
     def _sweep(self) -> None:
-        self._ask("POST", f"{self._index}/documents/delete", {"filter": f"expires <= {self.now.timestamp()!r}"})
+        self._ask("POST", f"{self._index}/documents/delete", {"filter": f"until <= {self.now.timestamp()!r}"})
 
 
 def _digest(text: str) -> str:

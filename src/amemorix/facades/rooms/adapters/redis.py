@@ -16,7 +16,7 @@ from .blocking import BlockingAdapter
 
 __all__ = ["RedisAdapter"]
 
-FORGET = "if redis.call('exists', KEYS[2]) == 0 then return redis.call('zrem', KEYS[1], ARGV[1]) end"
+SCRIPT = "if redis.call('exists', KEYS[2]) == 0 then return redis.call('zrem', KEYS[1], ARGV[1]) end"
 """Takes an id out of its room only while its entry is gone: somebody may just have stored it again."""
 
 
@@ -97,7 +97,7 @@ class RedisAdapter(BlockingAdapter):
             if entry := self._entry(room_id, id, values):
                 found.append(entry)
             elif not values:
-                self._redis.eval(FORGET, 2, room, f"{room}:{id}", id)
+                self._redis.eval(SCRIPT, 2, room, f"{room}:{id}", id)
         return found
 
     def _delete(self, room_id: str, id: str) -> None:
