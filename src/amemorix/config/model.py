@@ -97,7 +97,9 @@ class Embedding(Section):
     request_dimension: bool = rebuild(False, "Send `dimensions` with each request (models that can shorten vectors).")
     batch_size: int = live(32, "Texts per request or forward pass.", ge=1, le=2048)
     max_concurrent: int = rebuild(2, "Embedding threads, or requests in flight.", ge=1, le=32)
-    timeout_seconds: float = rebuild(30.0, "Time given to one request.", gt=0, le=600)
+    timeout_seconds: float = rebuild(
+        30.0, "Time given to one request, and to a call that waits for its vectors.", gt=0, le=600
+    )
     max_attempts: int = rebuild(3, "Tries of one request before its texts are put back.", ge=1, le=10)
     retry_seconds: float = live(
         5.0, "First pause after a failed batch; it doubles up to `retry_max_seconds`.", gt=0, le=3600
