@@ -16,7 +16,7 @@ from ..errors import InvalidRequest, NotFound
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["NewVector", "Space", "VectorSpaces"]
+__all__ = ["NewVector", "Space", "VectorSpaces", "given_back", "refuse_other_dimension", "unit_of"]
 
 PAGE = 500
 """Rows that are looked at for what is asked of them; eight times as many each time that is not enough."""

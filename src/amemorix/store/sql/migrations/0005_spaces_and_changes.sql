@@ -43,7 +43,8 @@ create table document_changes (
 -- Of what is stored already nothing is told: the numbers begin behind those of the change log.
 insert into meta (key, value)
 select 'document_changes_floor', cast(max(coalesce((select max(seq) from changes), 0), cast(value as integer)) as text)
-from meta where key = 'changes_floor';
+from meta where key = 'changes_floor'
+on conflict (key) do nothing;
 
 insert into document_changes (seq, kind, ref, chat)
 select cast(value as integer), 'added', 0, 0 from meta where key = 'document_changes_floor' and value <> '0';
