@@ -33,7 +33,6 @@ class Space:
     row: int
     name: str
     dimension: int | None
-    created_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class VectorSpaces:
         row = db.run("space_named", name=name).fetchone()
         if row is None:
             raise NotFound(f"space: there is no space {name!r}.", field="space")
-        return Space(row[0], name, *row[1:])
+        return Space(row[0], name, row[1])
 
     def add(self, db: Connection, space: Space, vectors: Sequence[NewVector], now: float) -> int:
         """Store vectors in the place of those with their ids; returns how many these were."""

@@ -336,7 +336,7 @@ async def test_it_is_all_there_after_a_restart_and_an_export(tmp_path: Path) -> 
         file = Path(exported["path"])
         assert json.loads(file.read_bytes().splitlines()[0])
         before = await spaces(host, "get", space="s", ids=["a", "b"])
-    async with memory_host(other, **{"backup.roots": [str(file.parent)]}) as host:
+    async with memory_host(other, backup={"roots": [str(file.parent)]}) as host:
         await call(host, "memory_runtime_admin", "import_export", path=str(file))
         assert await spaces(host, "get", space="s", ids=["a", "b"]) == before
         assert await nearest(host, [1, 2]) == ["a", "b"]

@@ -99,5 +99,9 @@ end;
 create trigger paragraphs_parted after update of deleted_at on paragraphs
 when (new.deleted_at is null) <> (old.deleted_at is null) and new.superseded_at is null
   and new.deleted_reason <> 'expired' and old.deleted_reason <> 'expired' begin
-    insert into document_changes (kind, ref, chat) select 'revised', new.ref, s.chat from sources s where s.id = new.source;
+    insert into document_changes (kind, ref, chat)
+    select 'revised', new.ref, s.chat from sources s
+    where s.id = new.source
+      and exists (select 1 from paragraphs p
+                  where p.ref = new.ref and p.revision = new.revision and p.id <> new.id and p.deleted_at is null);
 end;
