@@ -17,7 +17,9 @@ from .byte_search import Patterns
 
 __all__ = ["IDS", "NAMES", "NOTES", "TEXTS", "THINGS", "Targets", "traces"]
 
-TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
+TEXTS = (
+    ("paragraphs", "traces_of_paragraphs"), ("paragraphs", "traces_of_originals"), ("facts", "traces_of_facts"),
+)  # fmt: skip
 NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
@@ -231,6 +233,10 @@ def held(
         while page := db.run("texts_kept", after=after).fetchall():
             yield from (text.encode() for id_, text in page if id_ not in going)
             after = page[-1][0]
+        after = 0
+        while originals := db.run("originals_kept", after=after).fetchall():
+            yield from (text.encode() for _, text, ids in originals if going.isdisjoint(map(int, ids.split(","))))
+            after = originals[-1][0]
 
     said = names if names is not None else (row[0].encode() for row in db.run("names_kept"))
     return patterns.search(joined(texts())) | patterns.search(joined(said))

@@ -138,6 +138,13 @@ class IngestText(_Ingest):
         "when not given; the answer says it.",
     )
 
+    @model_validator(mode="after")
+    def _derives_or_not(self) -> IngestText:
+        for name in ("entities", "relations"):
+            if getattr(self, name) and not self.derive:
+                raise _at((name,), "with derive = false a text has none")
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _has_no_speaker(cls, value: Any) -> Any:
@@ -314,7 +321,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     return _one(request.external_id, await kernel.ingest.store(request))
 
 
-@ops.operation("ingest_texts", effect="write")
+@ops.operation("ingest_texts", effect="write", role="write")
 async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsResult:
     """Store many texts in one transaction; durable when it returns."""
     if not kernel.config.plugin.enabled:
