@@ -56,7 +56,7 @@ async def embed_texts(kernel: SDKMemoryKernel, request: EmbedTexts) -> Embedded:
         )  # fmt: skip
     model = kernel.vectors.embedder() or kernel.vectors.configured
     if model is None:
-        raise ModelUnavailable(kernel.vectors.notice or "There is no embedding model (embedding.provider).")
+        raise ModelUnavailable(kernel.vectors.why_none)
     said = [place for place, text in enumerate(request.texts) if text]
     batch, is_query = kernel.config.embedding.batch_size, request.kind == "query"
 

@@ -41,7 +41,7 @@ from .hits import (
     similarity_of,
     summary,
     with_replaced,
-)  # fmt: skip
+)
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
 from .retention import DAY
