@@ -25,7 +25,7 @@ DIGITS = 7
 class EmbedTexts(Request):
     """Texts, and what they are embedded for."""
 
-    texts: Annotated[list[str], Field(max_length=1000)] = Field(
+    texts: Annotated[list[str], Field(min_length=1, max_length=1000)] = Field(
         description="At most `ingest.max_call_chars` characters together; of a long one the model reads the beginning."
     )
     kind: Literal["passage", "query"] = Field(
