@@ -104,6 +104,7 @@ def wrong_with(op: Operation, answer: dict[str, Any]) -> list[str]:
     """In what an answer is not the one that the operation declares."""
     if "details" in answer:
         expected = {"success", "error", "error_code", "details"}
+        expected |= set(op.response.model_fields) if op.effect == "destructive" else set()
         unexpected = answer["error_code"] not in ("not_found", "conflict", "invalid_request")
         return [str(answer)] if unexpected or set(answer) != expected else []
     schema = op.response.model_json_schema(mode="serialization")
