@@ -36,10 +36,12 @@ class MemoryFault(Exception):
     def __init__(self, message: str | None = None, **details: Any) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
+        self.answer: Mapping[str, Any] = {}
+        """What the operation that failed answers where it has done nothing, if it was to delete."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The wire form of the error: `success`, `error`, `error_code`, `details`."""
-        return {"success": False, "error": str(self), "error_code": self.code, "details": self.details}
+        """The wire form of the error: `success`, `error`, `error_code`, `details`, and what `answer` has."""
+        return {**self.answer, "success": False, "error": str(self), "error_code": self.code, "details": self.details}
 
 
 class InvalidRequest(MemoryFault):

@@ -106,12 +106,9 @@ def wrong_with(op: Operation, answer: dict[str, Any]) -> list[str]:
     """In what an answer is not the one that the operation declares."""
     if "details" in answer:
         expected = {"success", "error", "error_code", "details"}
-        unexpected = answer["error_code"] not in (
-            "not_found",
-            "conflict",
-            "invalid_request",
-            WITHOUT_MODEL.get(op.name),
-        )
+        expected |= set(op.response.model_fields) if op.effect == "destructive" else set()
+        known = ("not_found", "conflict", "invalid_request", WITHOUT_MODEL.get(op.name))
+        unexpected = answer["error_code"] not in known
         return [str(answer)] if unexpected or set(answer) != expected else []
     schema = op.response.model_json_schema(mode="serialization")
     found = [f"{error.json_path} {error.message}" for error in Draft202012Validator(schema).iter_errors(answer)]

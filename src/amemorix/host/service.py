@@ -233,6 +233,13 @@ class AMemorixHostService:
         self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None
     ) -> Response:
         """Like `invoke`, but gives the typed response and raises the typed error."""
+        try:
+            return await self._called(component_name, args, timeout_ms)
+        except MemoryFault as exc:
+            exc.answer = OPERATIONS.nothing_destroyed(component_name, args)
+            raise
+
+    async def _called(self, component_name: str, args: dict[str, Any] | None, timeout_ms: int | None) -> Response:
         if timeout_ms is not None and (type(timeout_ms) is not int or timeout_ms <= 0):
             raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
         seconds = None if timeout_ms is None else min(timeout_ms, LONGEST_MS) / 1000
@@ -265,11 +272,10 @@ class AMemorixHostService:
         try:
             answer = (await self.call(component_name, args, timeout_ms)).model_dump(mode="json")
         except MemoryFault as exc:
-            answer = OPERATIONS.nothing_destroyed(component_name, args) | exc.to_dict()
+            answer = exc.to_dict()
         except Exception:
             log.exception("%s failed", component_name)
-            fault = MemoryFault(f"{component_name} failed inside; the log has the details.")
-            answer = OPERATIONS.nothing_destroyed(component_name, args) | fault.to_dict()
+            answer = MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
         return localised(answer, self.language)
 
     @contextlib.asynccontextmanager

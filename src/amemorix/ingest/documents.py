@@ -133,28 +133,25 @@ def matching(
         held = json.loads(one.metadata) if filters.metadata else {}
         return all(key in held and _same(held[key], value) for key, value in filters.metadata.items())
 
-    scopes = optional_array(sight.scopes)
-    rows = db.run(
-        "documents_sources", name=filters.source or None, source_type=filters.source_type or None, scopes=scopes
-    )
-    sources = [row[0] for row in rows]
     start = behind or ((math.inf, HIGHEST) if descending else (-math.inf, 0))
     if filters.external_ids:
-        named = dict.fromkeys(of_callers_ids(db, filters.source, filters.external_ids, sight))
-        kept = {
-            row[0] for row in db.run("documents_in_sources", ids=array(one.id for one in named), sources=array(sources))
-        }
-        chosen = sorted((one for one in named if one.id in kept), key=lambda one: one.place(order), reverse=descending)
+        named = of_callers_ids(db, filters.source, filters.external_ids, sight, filters.source_type)
+        chosen = sorted(dict.fromkeys(named), key=lambda one: one.place(order), reverse=descending)
         found = (one for one in chosen if (one.place(order) < start if descending else one.place(order) > start))
     else:
-        every = (_of_source(db, source, order, start, descending=descending) for source in sources)
+        kind = {"name": filters.source or None, "source_type": filters.source_type or None}
+        sources = db.run("documents_sources", **kind, scopes=optional_array(sight.scopes)).fetchall()
+        every = (_of_source(db, source, order, start, descending=descending) for (source,) in sources)
         found = heapq.merge(*every, key=lambda one: one.place(order), reverse=descending)
     return filter(meets, found)
 
 
-def of_callers_ids(db: Connection, source: str, external_ids: Iterable[str], sight: Sight) -> list[Found]:
+def of_callers_ids(
+    db: Connection, source: str, external_ids: Iterable[str], sight: Sight, source_type: str = ""
+) -> list[Found]:
     """The documents that a caller knows by these ids, in their order: one for each chat that has the source."""
-    rows = db.run("documents_of_ids", source=source, external_ids=array(external_ids))
+    kind = {"source": source, "source_type": source_type or None}
+    rows = db.run("documents_of_ids", **kind, external_ids=array(external_ids))
     return [one for row in rows if _sees(sight, one := Found(*row))]
 
 
@@ -167,8 +164,8 @@ def whole(db: Connection, ids: Sequence[int]) -> list[Document]:
     """Documents as they are shown, in the order of their rows."""
     places = {id_: place for place, id_ in enumerate(ids)}
     words: dict[int, list[tuple[int, str, str | None]]] = {}
-    for ref, *paragraph in db.run("documents_words", ids=array(ids)):
-        words.setdefault(ref, []).append((paragraph[0], paragraph[1], paragraph[2]))
+    for ref, id_, content, original in db.run("documents_words", ids=array(ids)):
+        words.setdefault(ref, []).append((id_, content, original))
     items: list[Document] = []
     for id_, metadata, tags, *row in sorted(db.run("documents_whole", ids=array(ids)), key=lambda row: places[row[0]]):
         parts = words[id_]

@@ -28,13 +28,10 @@ order by d.updated_at desc, d.id desc limit :limit;
 -- name: documents_of_ids
 -- the documents that a caller knows by these ids, in their order
 select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata
-from json_each(:external_ids) e join sources s on s.name = :source
+from json_each(:external_ids) e
+join sources s on s.name = :source and (:source_type is null or s.source_type = :source_type)
 join external_memory_refs r on r.source = s.id and r.external_id = e.value join documents d on d.id = r.id
 order by e.key, d.id;
-
--- name: documents_in_sources
-select r.id from external_memory_refs r
-where r.id in (select value from json_each(:ids)) and r.source in (select value from json_each(:sources));
 
 -- name: documents_of_texts
 -- the documents that these paragraphs are of, in their order

@@ -128,13 +128,13 @@ def relation_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan, allo
         return {}
     nearest: dict[int, float] = {}
     for near in _nearer_relations(indexes.relations, plan.encoded.vector):
-        among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, near), allow)
+        among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, near), allow).tolist()
         seen = relation_rows.seen(db, near, plan.scopes, plan.now, among)
         nearest = {id_: cosine for id_, cosine in near.items() if id_ in seen}
         if len(nearest) >= MOST_RELATIONS:
             break
     nearest = dict(islice(nearest.items(), MOST_RELATIONS))
-    among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, nearest), allow)
+    among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, nearest), allow).tolist()
     support = relation_rows.support(db, nearest, plan.scopes, plan.now, MOST_SUPPORTING, among) if nearest else {}
     found: dict[int, float] = {}
     for relation, cosine in nearest.items():
@@ -217,7 +217,7 @@ def graph_lane(
     among = None
     if allow is not None:
         linked = paragraph_rows.links(db, kept, HUB).values()
-        among = np.intersect1d(np.concatenate([np.zeros(0, np.int64), *linked]), allow)
+        among = np.intersect1d(np.concatenate([np.zeros(0, np.int64), *linked]), allow).tolist()
     evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING, among)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}

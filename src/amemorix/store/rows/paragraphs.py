@@ -234,11 +234,11 @@ def evidence(
     scopes: Scopes,
     now: float,
     limit: int,
-    among: NDArray[np.int64] | None = None,
+    among: Sequence[int] | None = None,
 ) -> list[tuple[int, int, bool]]:
     """(entity, paragraph, whether the text holds the entity's name) of links that may be seen, to any or `among` these."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-    return db.run("evidence_of_entities", **values, among=None if among is None else array(among.tolist())).fetchall()
+    return db.run("evidence_of_entities", **values, among=optional_array(among)).fetchall()
 
 
 def links(db: Connection, entities: Iterable[int], most: int) -> dict[int, NDArray[np.int64]]:

@@ -157,11 +157,11 @@ def paragraphs_of(db: Connection, relations: Iterable[int]) -> NDArray[np.int64]
 
 
 def seen(
-    db: Connection, relations: Iterable[int], scopes: Scopes, now: float, among: NDArray[np.int64] | None = None
+    db: Connection, relations: Iterable[int], scopes: Scopes, now: float, among: Sequence[int] | None = None
 ) -> set[int]:
     """Those that somebody told, and that rest on a paragraph, any or `among` these, which is alive, current, unexpired and
     in scope."""
-    values = {"scopes": optional_array(scopes), "now": now, "among": None if among is None else array(among.tolist())}
+    values = {"scopes": optional_array(scopes), "now": now, "among": optional_array(among)}
     return {row[0] for row in db.run("relations_seen", ids=array(relations), **values)}
 
 
@@ -171,7 +171,7 @@ def support(
     scopes: Scopes,
     now: float,
     each: int,
-    among: NDArray[np.int64] | None = None,
+    among: Sequence[int] | None = None,
 ) -> dict[int, list[int]]:
     """Relation -> its newest `each` paragraphs, of any or `among` these, that are alive, current, unexpired and in scope,
     the newest first."""
@@ -180,7 +180,7 @@ def support(
         "scopes": optional_array(scopes),
         "now": now,
         "each": each,
-        "among": None if among is None else array(among.tolist()),
+        "among": optional_array(among),
     }
     found: dict[int, list[int]] = {}
     for relation, paragraph in db.run("relation_support", **values):
