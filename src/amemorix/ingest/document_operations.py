@@ -74,7 +74,7 @@ class GetDocuments(ManyChatsRequest, NamedDocuments):
     """Which documents to show."""
 
 
-class ListDocuments(DocumentFilters):
+class ListDocuments(ManyChatsRequest, DocumentFilters):
     """Which documents to list, and in which order."""
 
     order: Order = Field("created", description="By the time they were first stored, or `updated` last.")
@@ -83,7 +83,7 @@ class ListDocuments(DocumentFilters):
     cursor: Name = Field("", description="`next` of the page before: no document comes twice or is left out.")
 
 
-class CountDocuments(DocumentFilters):
+class CountDocuments(ManyChatsRequest, DocumentFilters):
     """Which documents to count."""
 
 
