@@ -9,7 +9,7 @@ from .errors import MemoryFault, NotReady
 __all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
-    "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
+    "server": ("jinja2", "starlette", "uvicorn", "python_multipart", "prometheus_client"),
     "mcp": ("mcp",),
     "minilm": ("safetensors", "tokenizers"),
     "langchain": ("langchain_core",),

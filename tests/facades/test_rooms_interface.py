@@ -178,6 +178,7 @@ async def test_vectors_have_one_dimension(rooms: Rooms, kernel: Rooms) -> None:
         await stored(one, "the first", embedding=[1, 0, 0])
         with pytest.raises(InvalidRequest, match="embedding"):
             await stored(one, "another", embedding=[1, 0])
+        assert len(await one.get_all_memories("r")) == 1
         with pytest.raises(InvalidRequest, match="embedding"):
             await one.search_memory("x", {"roomId": "r", "embedding": [1, 0]})
 

@@ -46,7 +46,12 @@ def listed(some: np.ndarray) -> list[Any]:
 
 
 async def test_what_is_given_comes_back(host: AMemorixHostService) -> None:
-    given_ = {"long": [300.0, -400.0, 0.0], "short": [1e-6, 2e-6, 2e-6], "zero": [0.0, 0.0, 0.0], "whole": [1, 2, 3]}
+    given_: dict[str, list[float]] = {
+        "long": [300.0, -400.0, 0.0],
+        "short": [1e-6, 2e-6, 2e-6],
+        "zero": [0.0, 0.0, 0.0],
+        "whole": [1, 2, 3],
+    }
     attributes = {"s": "text", "n": 1.5, "t": True, "none": None, "list": [1, "a"], "of": {"a": {"b": 2}}, "字": "符"}
     await filled(host, "s", given_, attributes=attributes)
     found = await spaces(host, "get", space="s", ids=["zero", "nobody", "long", "short", "whole"])
