@@ -14,7 +14,7 @@ from .section import ReloadLevel, Section, VariableName, live, rebuild, restart
 
 __all__ = [
     "Advanced", "Chat", "Config", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General",
-    "Http", "Imports", "Lifecycle", "Observability", "Profile", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
+    "Http", "Imports", "Lifecycle", "Observability", "Profile", "Proxy", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
     "Weights",
 ]  # fmt: skip
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from amemorix import AMemorixHostService, AsyncClient, AsyncMemory, Client, Memory
 
     AnyMemory = AMemorixHostService | AsyncMemory | AsyncClient | Memory | Client
+else:
+    AnyMemory = Any
 
 __all__ = ["AnyMemory", "Caller", "SharedMemory", "caller_of", "shared"]
 
