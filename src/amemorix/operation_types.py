@@ -51,6 +51,7 @@ __all__ = [
     "CorrectionPlan",
     "CorrectionPlans",
     "CorrectionPreview",
+    "CountDocuments",
     "CreateBackfill",
     "CreateEdge",
     "CreateLpmmConvert",
@@ -61,17 +62,26 @@ __all__ = [
     "CreateRawScan",
     "CreateTask",
     "CreateUpload",
+    "DeleteDocuments",
     "DeleteItem",
     "DeleteNode",
     "DeletePlan",
     "DeleteSource",
     "DeleteSources",
     "DeletedBackup",
+    "DeletedDocuments",
     "Deletion",
+    "Described",
+    "Document",
+    "DocumentCount",
+    "DocumentPage",
+    "Documents",
     "EdgeAnswer",
     "EdgeDetail",
     "EdgeEdit",
     "EdgeItem",
+    "EmbedTexts",
+    "Embedded",
     "EmbeddingProgress",
     "EnqueueFeedback",
     "EntityInput",
@@ -119,6 +129,7 @@ __all__ = [
     "GenerationItem",
     "GetChunks",
     "GetContext",
+    "GetDocuments",
     "GetEpisode",
     "GetFact",
     "GetGraph",
@@ -142,6 +153,7 @@ __all__ = [
     "IngestResult",
     "IngestSummary",
     "IngestText",
+    "IngestTexts",
     "KernelSearchRequest",
     "KindItem",
     "LabelledQuery",
@@ -153,6 +165,7 @@ __all__ = [
     "ListChats",
     "ListConflicts",
     "ListCorrections",
+    "ListDocuments",
     "ListEpisodes",
     "ListFacts",
     "ListFeedback",
@@ -246,6 +259,7 @@ __all__ = [
     "RuntimeConfig",
     "Saved",
     "SearchGraph",
+    "SetDocuments",
     "SetOverride",
     "Settings",
     "Snapshot",
@@ -267,6 +281,7 @@ __all__ = [
     "Tasks",
     "TextHistory",
     "Texts",
+    "TextsResult",
     "TouchedItem",
     "TransitionItem",
     "TuningSettings",
@@ -700,6 +715,24 @@ class CorrectionPreview(TypedDict):
     candidates: list[CandidateItem]
 
 
+class CountDocuments(TypedDict, total=False):
+    """Which documents to count."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+
+
 class CreateBackfill(TypedDict, total=False):
     """What to date."""
     limit: int
@@ -870,6 +903,25 @@ class CreateUpload(TypedDict, total=False):
     files: Required[Sequence[FileInput]]
 
 
+class DeleteDocuments(TypedDict, total=False):
+    """Which documents to delete."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    purge: bool
+
+
 class DeleteItem(TypedDict):
     """A row that a deletion touches, or leaves alone."""
     item_type: str
@@ -919,6 +971,18 @@ class DeletedBackup(TypedDict):
     backup: BackupItem
 
 
+class DeletedDocuments(TypedDict):
+    """What was deleted."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+    missing: list[str]
+    operation_id: str
+    receipt: Receipt | None
+    error: str
+    error_code: str
+
+
 class Deletion(TypedDict):
     """What was asked, what matched, what is gone."""
     success: bool
@@ -931,6 +995,59 @@ class Deletion(TypedDict):
     sources: list[str]
     error: str
     error_code: str
+
+
+class Described(TypedDict):
+    """Of how many documents it is said now."""
+    success: bool
+    warnings: list[str]
+    count: int
+    missing: list[str]
+
+
+class Document(TypedDict):
+    """What one call stored under an id; times in epoch seconds."""
+    id: str
+    external_id: str
+    text: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    source: str
+    source_type: str
+    chat_id: str
+    created_at: float
+    updated_at: float
+    revision: int
+    expires_at: float | None
+    time: float | None
+    paragraph_ids: list[str]
+
+
+class DocumentCount(TypedDict):
+    """How many documents there are."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    count: int
+
+
+class DocumentPage(TypedDict):
+    """Documents in the order asked for."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    count: int
+    next: str
+
+
+class Documents(TypedDict):
+    """The documents asked for, in that order."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    missing: list[str]
 
 
 class EdgeAnswer(TypedDict):
@@ -982,6 +1099,21 @@ class EdgeItem(TypedDict):
     relation_count: int
     evidence_count: int
     ended_at: float | None
+
+
+class EmbedTexts(TypedDict, total=False):
+    """Texts, and what they are embedded for."""
+    texts: Required[list[str]]
+    kind: Literal['passage', 'query']
+
+
+class Embedded(TypedDict):
+    """The vectors of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    vectors: list[list[float]]
+    dimension: int
+    model: str
 
 
 class EmbeddingProgress(TypedDict):
@@ -1504,6 +1636,20 @@ class GetContext(TypedDict, total=False):
     respect_filter: bool
 
 
+class GetDocuments(TypedDict, total=False):
+    """Which documents to show."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+
+
 class GetEpisode(TypedDict, total=False):
     """The episode to read."""
     scope: Literal['', 'all']
@@ -1596,6 +1742,7 @@ class GetTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     ids: list[str] | Sequence[int]
     external_ids: list[str]
     source: str
@@ -1647,9 +1794,11 @@ class Hit(TypedDict):
     content: str
     score: float
     confidence: float
+    similarity: float | None
     external_id: str
     chat_id: str
     source: str
+    source_type: str
     speaker: str
     person_ids: list[str]
     tags: list[str]
@@ -1714,10 +1863,12 @@ class IngestMessages(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
+    wait: Literal['', 'indexed', 'vectors']
 
 
 class IngestResult(TypedDict):
@@ -1731,6 +1882,7 @@ class IngestResult(TypedDict):
     reason: str
     external_id: str
     queued: bool
+    wait_error: str
 
 
 class IngestSummary(TypedDict, total=False):
@@ -1740,6 +1892,7 @@ class IngestSummary(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     external_id: Required[str]
@@ -1759,6 +1912,7 @@ class IngestText(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     source_type: str
@@ -1776,6 +1930,12 @@ class IngestText(TypedDict, total=False):
     entities: Sequence[EntityInput] | list[str]
     relations: Sequence[RelationInput]
     external_id: str
+    wait: Literal['', 'indexed', 'vectors']
+
+
+class IngestTexts(TypedDict, total=False):
+    """Arguments of `ingest_texts`."""
+    items: Required[Sequence[IngestText]]
 
 
 class KernelSearchRequest(TypedDict, total=False):
@@ -1786,16 +1946,25 @@ class KernelSearchRequest(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     query: str
     messages: Sequence[ContextMessage] | Sequence[Mapping[str, Any]]
     limit: int
     mode: Literal['search', 'time', 'hybrid', 'episode', 'aggregate']
     person_id: str
+    source: str
+    source_type: str
+    tags: list[str]
     time_start: Moment
     time_end: Moment
     as_of: Moment
     respect_filter: bool
     min_score: float
+    min_similarity: float | None
+    gate: bool
+    fusion: Literal['weighted', 'rrf']
+    rrf_k: int
+    stage1: int | None
     used: bool
 
 
@@ -1870,6 +2039,7 @@ class ListChats(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     text: str
     limit: int
     offset: int
@@ -1893,6 +2063,28 @@ class ListCorrections(TypedDict, total=False):
     chat_id: str
     limit: int
     offset: int
+
+
+class ListDocuments(TypedDict, total=False):
+    """Which documents to list, and in which order."""
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    order: Literal['created', 'updated']
+    descending: bool
+    limit: int
+    cursor: str
 
 
 class ListEpisodes(TypedDict, total=False):
@@ -1975,6 +2167,7 @@ class ListTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     person_id: str
     source: str
     time_start: Moment
@@ -2100,6 +2293,7 @@ class MessagesResult(TypedDict):
     skipped_ids: list[str]
     reason: str
     results: list[MessageResult]
+    wait_error: str
 
 
 class NoArguments(TypedDict, total=False):
@@ -2826,6 +3020,18 @@ class SearchGraph(TypedDict, total=False):
     kind: Literal['', 'entity', 'relation']
 
 
+class SetDocuments(TypedDict, total=False):
+    """Which documents, and what is to be said of them."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    metadata: Mapping[str, Any] | None
+    tags: list[str] | None
+    expires_at: Moment
+    ttl_seconds: float | None
+    merge: bool
+
+
 class SetOverride(TypedDict, total=False):
     """What to show in the place of the profile."""
     person_id: Required[str]
@@ -3058,6 +3264,13 @@ class Texts(TypedDict):
     items: list[StoredText]
     count: int
     next: str
+
+
+class TextsResult(TypedDict):
+    """What became of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    results: list[IngestResult]
 
 
 class TouchedItem(TypedDict):

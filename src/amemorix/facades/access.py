@@ -97,6 +97,6 @@ def caller_of(memory: AnyMemory | Caller | str | Path | None) -> Caller:
         return shared(memory)
     from amemorix import Client, Memory
 
-    if hasattr(memory, "invoke"):
-        return _Hosted(cast("AMemorixHostService", memory))
-    return SharedMemory(memory) if isinstance(memory, Memory | Client) else memory
+    if isinstance(memory, Memory | Client):
+        return SharedMemory(memory)
+    return _Hosted(cast("AMemorixHostService", memory)) if hasattr(memory, "invoke") else cast(Caller, memory)

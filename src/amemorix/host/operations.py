@@ -14,12 +14,15 @@ __all__ = ["MODULES", "OPERATIONS"]
 MODULES = {
     "search_memory": ("search.operations",),
     "get_context": ("search.context_operations",),
+    "embed_texts": ("search.embed_operations",),
     "ingest_messages": ("ingest.operations",),
     "ingest_summary": ("ingest.operations",),
     "ingest_text": ("ingest.operations",),
+    "ingest_texts": ("ingest.operations",),
     "memory_stats": ("runtime.operations",),
     "memory_source_admin": ("forgetting.source_operations",),
     "memory_text_admin": ("ingest.text_operations",),
+    "memory_document_admin": ("ingest.document_operations", "forgetting.document_operations"),
     "memory_runtime_admin": (
         "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks",
     ),

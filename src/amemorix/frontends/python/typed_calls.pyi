@@ -8,6 +8,9 @@ from ... import operation_types as records
 
 class TypedCalls:
     @overload
+    def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
+    @overload
     def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""
     @overload
@@ -25,6 +28,9 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['ingest_text'], /, **arguments: Unpack[records.IngestText]) -> records.IngestResult:
         """Store a text with its persons, entities and relations; durable when it returns."""
+    @overload
+    def call(self, component: Literal['ingest_texts'], /, **arguments: Unpack[records.IngestTexts]) -> records.TextsResult:
+        """Store many texts in one transaction; durable when it returns."""
     @overload
     def call(self, component: Literal['maintain_memory'], /, *, action: Literal['recycle_bin'], **arguments: Unpack[records.ListBin]) -> records.Bin:
         """List what was forgotten, has faded or has expired, and can be restored."""
@@ -76,6 +82,21 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['memory_delete_admin'], /, *, action: Literal['purge'], **arguments: Unpack[records.Purge]) -> records.PurgeResult:
         """Erase what was deleted for good, from every file, and tell what was checked."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetDocuments]) -> records.Documents:
+        """Show documents by their ids, whole, as they were told."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListDocuments]) -> records.DocumentPage:
+        """Page through documents."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['count'], **arguments: Unpack[records.CountDocuments]) -> records.DocumentCount:
+        """Count documents."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['set'], **arguments: Unpack[records.SetDocuments]) -> records.Described:
+        """Give documents other metadata, tags, or another time to expire; what they say stays, and so does what is gone."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteDocuments]) -> records.DeletedDocuments:
+        """Delete documents in one transaction; that nothing matches is no error."""
     @overload
     def call(self, component: Literal['memory_episode_admin'], /, *, action: Literal['list', 'query'], **arguments: Unpack[records.ListEpisodes]) -> records.Episodes:
         """List episodes, by what they are about, who takes part, when they were, and where they come from."""
@@ -430,6 +451,9 @@ class TypedCalls:
 
 class AsyncTypedCalls:
     @overload
+    async def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
+    @overload
     async def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""
     @overload
@@ -447,6 +471,9 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['ingest_text'], /, **arguments: Unpack[records.IngestText]) -> records.IngestResult:
         """Store a text with its persons, entities and relations; durable when it returns."""
+    @overload
+    async def call(self, component: Literal['ingest_texts'], /, **arguments: Unpack[records.IngestTexts]) -> records.TextsResult:
+        """Store many texts in one transaction; durable when it returns."""
     @overload
     async def call(self, component: Literal['maintain_memory'], /, *, action: Literal['recycle_bin'], **arguments: Unpack[records.ListBin]) -> records.Bin:
         """List what was forgotten, has faded or has expired, and can be restored."""
@@ -498,6 +525,21 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_delete_admin'], /, *, action: Literal['purge'], **arguments: Unpack[records.Purge]) -> records.PurgeResult:
         """Erase what was deleted for good, from every file, and tell what was checked."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetDocuments]) -> records.Documents:
+        """Show documents by their ids, whole, as they were told."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListDocuments]) -> records.DocumentPage:
+        """Page through documents."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['count'], **arguments: Unpack[records.CountDocuments]) -> records.DocumentCount:
+        """Count documents."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['set'], **arguments: Unpack[records.SetDocuments]) -> records.Described:
+        """Give documents other metadata, tags, or another time to expire; what they say stays, and so does what is gone."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteDocuments]) -> records.DeletedDocuments:
+        """Delete documents in one transaction; that nothing matches is no error."""
     @overload
     async def call(self, component: Literal['memory_episode_admin'], /, *, action: Literal['list', 'query'], **arguments: Unpack[records.ListEpisodes]) -> records.Episodes:
         """List episodes, by what they are about, who takes part, when they were, and where they come from."""

@@ -14,7 +14,8 @@ where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at 
 
 -- name: sources_named
 select s.id from sources s
-where s.name = :name and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
+where (:name is null or s.name = :name) and (:source_type is null or s.source_type = :source_type)
+  and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
 
 -- name: stats_counts
 -- a paragraph is live, superseded or deleted, and one whose time has run out counts as deleted; one that was superseded before its source was deleted stays superseded
