@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "AIMemory", "HumanMemory", "MemoryCategory", "MemoryError", "MemoryItem", "MemoryMetadata", "MemoryStatus",
-    "MemoryStore", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "inner_stores", "item_of", "json_in",
-    "matches", "named_fields", "now", "quoted",
+    "MemoryStore", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "digest_of", "inner_stores", "item_of",
+    "json_in", "matches", "named_fields", "now", "quoted",
 ]  # fmt: skip
 
 
@@ -160,8 +161,8 @@ def checked_item(given: Any) -> MemoryItem:
     item = item_of(given)
     if not item.content.strip():
         raise MemoryError("content: an item needs a text.")
-    if "\0" in item.content:
-        raise MemoryError("content: a text holds no NUL.")
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in item.content):
+        raise MemoryError("content: a text holds no NUL, and no half of a surrogate pair.")
     try:
         json.dumps([item.metadata.extra, *named_fields(item).values()], allow_nan=False)
     except (TypeError, ValueError) as exc:
@@ -172,6 +173,12 @@ def checked_item(given: Any) -> MemoryItem:
 def named_fields(item: MemoryItem) -> dict[str, Any]:
     """What an item has beside the fields of every item."""
     return {name: value for name, value in item if name not in MemoryItem.model_fields}
+
+
+def digest_of(item: MemoryItem) -> str:
+    """What items of the same content and type have in common; of an encrypted one what its key made of them."""
+    plain = f"{item.memory_type}\0{item.content}".encode()
+    return getattr(item, "digest", None) or hashlib.sha256(plain).hexdigest()
 
 
 def checked_limit(limit: int) -> int:
