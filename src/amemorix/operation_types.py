@@ -11,6 +11,7 @@ from typing import Any, Literal, Required, TypedDict
 __all__ = [
     "Moment",
     "AddFact",
+    "AddVectors",
     "Alias",
     "AliasEdit",
     "Aliases",
@@ -60,6 +61,7 @@ __all__ = [
     "CreateNode",
     "CreatePaste",
     "CreateRawScan",
+    "CreateSpace",
     "CreateTask",
     "CreateUpload",
     "DeleteDocuments",
@@ -68,13 +70,17 @@ __all__ = [
     "DeletePlan",
     "DeleteSource",
     "DeleteSources",
+    "DeleteVectors",
     "DeletedBackup",
     "DeletedDocuments",
     "Deletion",
     "Described",
     "Document",
+    "DocumentChange",
+    "DocumentChangesSince",
     "DocumentCount",
     "DocumentPage",
+    "DocumentRef",
     "Documents",
     "EdgeAnswer",
     "EdgeDetail",
@@ -121,10 +127,13 @@ __all__ = [
     "FileInput",
     "FileItem",
     "FindingItem",
+    "FollowChanges",
     "FormatItem",
     "Found",
     "FoundItem",
     "FoundTexts",
+    "FoundVector",
+    "FoundVectors",
     "FullProfile",
     "GenerationItem",
     "GetChunks",
@@ -141,6 +150,7 @@ __all__ = [
     "GetRounds",
     "GetTexts",
     "GetTuningTask",
+    "GetVectors",
     "GivenBack",
     "GraphPage",
     "History",
@@ -149,6 +159,7 @@ __all__ = [
     "ImportExport",
     "ImportItem",
     "ImportedExport",
+    "InSpace",
     "IngestMessages",
     "IngestResult",
     "IngestSummary",
@@ -176,6 +187,7 @@ __all__ = [
     "ListTexts",
     "ListTuningTasks",
     "ListUndo",
+    "ListVectors",
     "Made",
     "Maintained",
     "MaintainedItem",
@@ -231,6 +243,7 @@ __all__ = [
     "Rebuilding",
     "Receipt",
     "Recovered",
+    "RefItem",
     "Refreshed",
     "RelationInput",
     "RelationItem",
@@ -259,13 +272,19 @@ __all__ = [
     "RuntimeConfig",
     "Saved",
     "SearchGraph",
+    "SearchVectors",
     "SetDocuments",
     "SetOverride",
     "Settings",
+    "ShownVectors",
     "Snapshot",
     "Snapshots",
     "SourceItem",
     "Sources",
+    "SpaceDropped",
+    "SpaceItem",
+    "SpaceMade",
+    "Spaces",
     "Statement",
     "Statistics",
     "StatusItem",
@@ -294,7 +313,12 @@ __all__ = [
     "UndoRef",
     "Undone",
     "Used",
+    "VectorInput",
+    "VectorItem",
+    "VectorPage",
     "VectorRebuild",
+    "VectorsAdded",
+    "VectorsDeleted",
     "WeighEdge",
     "Which",
     "WhichBackup",
@@ -319,6 +343,12 @@ class AddFact(TypedDict, total=False):
     denied: bool
     chat_id: str
     valid_from: Moment
+
+
+class AddVectors(TypedDict, total=False):
+    """What to store."""
+    space: Required[str]
+    items: Required[Sequence[VectorInput]]
 
 
 class Alias(TypedDict, total=False):
@@ -869,6 +899,13 @@ class CreateRawScan(TypedDict, total=False):
     recursive: bool
 
 
+class CreateSpace(TypedDict, total=False):
+    """Which space to make."""
+    space: Required[str]
+    dimension: int | None
+    metric: Literal['cosine']
+
+
 class CreateTask(TypedDict, total=False):
     """What to search for. What is left out is as the configuration says."""
     objective: Literal['precision_priority', 'balanced', 'recall_priority'] | None
@@ -963,6 +1000,13 @@ class DeleteSources(TypedDict, total=False):
     chat_id: str
 
 
+class DeleteVectors(TypedDict, total=False):
+    """Which vectors to delete."""
+    space: Required[str]
+    ids: list[str]
+    filters: Mapping[str, Any]
+
+
 class DeletedBackup(TypedDict):
     """The backup that is gone."""
     success: bool
@@ -1023,6 +1067,27 @@ class Document(TypedDict):
     paragraph_ids: list[str]
 
 
+class DocumentChange(TypedDict):
+    """What became of a document."""
+    number: int
+    kind: Literal['added', 'revised', 'metadata', 'deleted', 'restored', 'expired', 'purged']
+    document: int
+    external_id: str | None
+    source: str | None
+    chat_id: str
+
+
+class DocumentChangesSince(TypedDict):
+    """What happened, in order; a change may be told more than once, and one that the next takes up not at all."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[DocumentChange]
+    next: int
+    more: bool
+    reset: bool
+
+
 class DocumentCount(TypedDict):
     """How many documents there are."""
     success: bool
@@ -1039,6 +1104,13 @@ class DocumentPage(TypedDict):
     items: list[Document]
     count: int
     next: str
+
+
+class DocumentRef(TypedDict, total=False):
+    """A stored text, by the caller's id."""
+    source: Required[str]
+    external_id: Required[str]
+    chat_id: str
 
 
 class Documents(TypedDict):
@@ -1536,6 +1608,16 @@ class FindingItem(TypedDict):
     repairable: bool
 
 
+class FollowChanges(TypedDict, total=False):
+    """Since when, and what of it."""
+    scope: Literal['', 'all']
+    chat_id: str
+    since: int | None
+    kinds: Sequence[Literal['added', 'revised', 'metadata', 'deleted', 'restored', 'expired', 'purged']]
+    limit: int
+    wait_seconds: float
+
+
 class FormatItem(TypedDict):
     """A format that can be imported."""
     format: str
@@ -1573,6 +1655,24 @@ class FoundTexts(TypedDict):
     scope: Literal['chat', 'all']
     items: list[StoredText]
     missing: list[str]
+
+
+class FoundVector(TypedDict):
+    """A vector that was found."""
+    id: str
+    vector: list[float] | None
+    attributes: dict[str, Any]
+    ref: RefItem | None
+    expires_at: float | None
+    score: float
+
+
+class FoundVectors(TypedDict):
+    """The nearest, the best first."""
+    success: bool
+    warnings: list[str]
+    items: list[FoundVector]
+    count: int
 
 
 class FullProfile(TypedDict):
@@ -1754,6 +1854,13 @@ class GetTuningTask(TypedDict, total=False):
     include_rounds: bool
 
 
+class GetVectors(TypedDict, total=False):
+    """Which vectors to show."""
+    space: Required[str]
+    ids: Required[list[str]]
+    vectors: bool
+
+
 class GivenBack(TypedDict):
     """What is there again, and the profile with it."""
     success: bool
@@ -1854,6 +1961,11 @@ class ImportedExport(TypedDict):
     vectors: bool
     fingerprint: str
     counts: dict[str, int]
+
+
+class InSpace(TypedDict, total=False):
+    """Of which space."""
+    space: Required[str]
 
 
 class IngestMessages(TypedDict, total=False):
@@ -2188,6 +2300,15 @@ class ListUndo(TypedDict, total=False):
     limit: int
     offset: int
     include_undone: bool
+
+
+class ListVectors(TypedDict, total=False):
+    """Which vectors to list."""
+    space: Required[str]
+    filters: Mapping[str, Any]
+    cursor: str | None
+    limit: int
+    vectors: bool
 
 
 class Made(TypedDict):
@@ -2750,6 +2871,13 @@ class Recovered(TypedDict):
     embedding: EmbeddingProgress
 
 
+class RefItem(TypedDict):
+    """The text that a vector is of."""
+    source: str
+    external_id: str
+    chat_id: str
+
+
 class Refreshed(TypedDict):
     """Whether there is news that has not been read yet."""
     success: bool
@@ -3020,6 +3148,16 @@ class SearchGraph(TypedDict, total=False):
     kind: Literal['', 'entity', 'relation']
 
 
+class SearchVectors(TypedDict, total=False):
+    """What to look for."""
+    space: Required[str]
+    vector: Required[Sequence[float]]
+    limit: int
+    filters: Mapping[str, Any]
+    min_score: float
+    vectors: bool
+
+
 class SetDocuments(TypedDict, total=False):
     """Which documents, and what is to be said of them."""
     source: str
@@ -3050,6 +3188,14 @@ class Settings(TypedDict):
     formats: list[FormatItem]
     statuses: list[str]
     data_dir: str
+
+
+class ShownVectors(TypedDict):
+    """The vectors asked for, in that order."""
+    success: bool
+    warnings: list[str]
+    items: list[VectorItem]
+    missing: list[str]
 
 
 class Snapshot(TypedDict):
@@ -3093,6 +3239,40 @@ class Sources(TypedDict):
     total: int
 
 
+class SpaceDropped(TypedDict):
+    """What is gone."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+
+
+class SpaceItem(TypedDict):
+    """A space; times in epoch seconds."""
+    space: str
+    dimension: int | None
+    metric: str
+    count: int
+    created_at: float
+
+
+class SpaceMade(TypedDict):
+    """The space as it is now."""
+    success: bool
+    warnings: list[str]
+    space: str
+    dimension: int | None
+    metric: str
+    created: bool
+
+
+class Spaces(TypedDict):
+    """Every space, by name."""
+    success: bool
+    warnings: list[str]
+    items: list[SpaceItem]
+    count: int
+
+
 class Statement(TypedDict):
     """One thing that is known of a person."""
     section: str
@@ -3118,6 +3298,7 @@ class Statistics(TypedDict):
     episodes: int
     sources: int
     external_refs: int
+    space_vectors: int
     lag: dict[str, int]
     embedding: EmbeddingProgress
     chat: ChatState
@@ -3397,6 +3578,34 @@ class Used(TypedDict, total=False):
     requested_by: str
 
 
+class VectorInput(TypedDict, total=False):
+    """A vector to store."""
+    vector: Required[Sequence[float]]
+    id: str
+    attributes: Mapping[str, Any]
+    ref: DocumentRef | None
+    expires_at: Moment
+    ttl_seconds: float | None
+
+
+class VectorItem(TypedDict):
+    """A vector, or what is kept beside it."""
+    id: str
+    vector: list[float] | None
+    attributes: dict[str, Any]
+    ref: RefItem | None
+    expires_at: float | None
+
+
+class VectorPage(TypedDict):
+    """Vectors in the order in which they were stored."""
+    success: bool
+    warnings: list[str]
+    items: list[VectorItem]
+    count: int
+    next: str
+
+
 class VectorRebuild(TypedDict):
     """A rebuild, planned or begun; `rebuild_status` tells how far it is."""
     success: bool
@@ -3406,6 +3615,24 @@ class VectorRebuild(TypedDict):
     paragraphs: int
     generation: int
     embedding: EmbeddingProgress
+
+
+class VectorsAdded(TypedDict):
+    """What was stored."""
+    success: bool
+    warnings: list[str]
+    ids: list[str]
+    count: int
+    replaced: int
+    dimension: int
+
+
+class VectorsDeleted(TypedDict):
+    """What is gone."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+    missing: list[str]
 
 
 class WeighEdge(TypedDict, total=False):

@@ -20,7 +20,7 @@ LEAVES = (
 )  # fmt: skip
 CORE = ("config", "language", "ids", "fields", "ports", "models", "store", "background", "indexes")
 SUBJECTS = (
-    "ingest", "facts", "graph", "episodes", "profiles", "search", "lifecycle", "corrections", "importing",
+    "ingest", "spaces", "facts", "graph", "episodes", "profiles", "search", "lifecycle", "corrections", "importing",
     "copies", "forgetting", "tuning", "runtime",
 )  # fmt: skip
 TOP = ("host", "testing", "facades", "frontends", "integrations", "compat", "generated")

@@ -49,7 +49,11 @@ class Both:
 
     def rows(self) -> list[dict[str, list[Row]]]:
         """All rows of each; in which order changes are told, and how often the same one, is left to the triggers."""
-        columns = {"changes": "distinct kind, id", "name_news": "person, chat, entity"}
+        columns = {
+            "changes": "distinct kind, id",
+            "document_changes": "distinct kind, ref, chat",
+            "name_news": "person, chat, entity",
+        }
         commands = {table: f'select {columns.get(table, "*")} from "{table}"' for table in self.tables}
         return [
             {table: normal(db.execute(command).fetchall()) for table, command in commands.items()}
@@ -59,7 +63,7 @@ class Both:
     def counters_back(self) -> None:
         """The numbers that SQLite gives out are rolled back with the rows."""
         for table, last in self.sqlite.execute(queries()["number_counters"]):
-            column = "seq" if table == "changes" else "id"
+            column = "seq" if table.endswith("changes") else "id"
             self.postgres.execute("select setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, last])
 
 
@@ -253,6 +257,9 @@ def fill(both: Both) -> None:
         both.run("tuning_round_insert", task=tuning, round=1, params="{}", profile="{}", score=0.5, merit=0.5, figures="{}",
                  seconds=1.5, created_at=74.0)  # fmt: skip
         both.new("retrieval_profile_insert", task=tuning, profile="{}", previous="{}", reason="", now=75.0)
+        both.new("space_insert", name=f"space {i}", dimension=None, now=76.0)
+        both.run("space_vectors_insert", space=i, external_id="e1", ref=i if i < 3 else None, expires_at=None, magnitude=2.0,
+                 attributes='{"a": 1}', vector=b"\x01\x02")  # fmt: skip
     both.run("entity_set_merged", target=2, ids="[3]")
     both.run("entity_set_deleted", at=80.0, ids="[4]")
     both.run("correction_relations_end", now=81.0, ids="[1, 4]")
@@ -292,7 +299,7 @@ TURNS = 4
 FITTING: dict[str, list[Any]] = {
     "limit": [100, -1], "offset": [0], "after": [0], "cursor": [0], "most": [9], "upto": [99, 2, 1], "role": [1], "polarity": [1],
     "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
-    "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation"])],
+    "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation", "added"])],
     "status": ["completed", "failed", "executed"], "statuses": [array(["active", "failed", "executed", "pending"])],
     "origin": ["caller", "admin", "rule"], "mode": ["mixed"], "knowledge": ["quote"], "stance": ["refute"], "cardinality": ["set"],
     "stability": ["stable"], "authority": ["rule"], "split": ["train"], "stage": ["done"], "segmented_by": ["model"],

@@ -227,6 +227,9 @@ union all select name from chat_persons
 where person not in (select value from json_each(:persons)) and chat not in (select value from json_each(:chats))
 union all select alias || char(10) || norm from person_aliases where person not in (select value from json_each(:persons))
 union all select external_id from external_memory_refs where id not in (select value from json_each(:refs))
+union all select name from vector_spaces
+union all select external_id || char(10) || attributes from space_vectors
+where ref is null or ref not in (select value from json_each(:refs))
 union all select name from paragraph_persons where paragraph not in (select value from json_each(:paragraphs))
 union all select name || char(10) || norm from entities where id not in (select value from json_each(:entities))
 union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
@@ -245,6 +248,19 @@ select alias, norm from entity_aliases where entity in (select value from json_e
 
 -- name: traces_of_refs
 select external_id from external_memory_refs where id in (select value from json_each(:ids));
+
+-- name: traces_of_vector_ids
+select external_id from space_vectors where ref in (select value from json_each(:ids));
+
+-- name: traces_of_vector_attributes
+select attributes from space_vectors where ref in (select value from json_each(:ids));
+
+-- name: traces_of_vectors
+select vector from space_vectors where ref in (select value from json_each(:ids)) and magnitude > 0;
+
+-- name: vectors_kept
+-- vectors that stay when these references go
+select vector from space_vectors where ref is null or ref not in (select value from json_each(:refs));
 
 -- name: traces_of_entities
 select name, norm from entities where id in (select value from json_each(:ids));
@@ -278,6 +294,8 @@ union all select person_id || char(10) || name from persons
 union all select name from chat_persons
 union all select alias || char(10) || norm from person_aliases
 union all select external_id from external_memory_refs
+union all select name from vector_spaces
+union all select external_id || char(10) || attributes from space_vectors
 union all select name from paragraph_persons
 union all select name || char(10) || norm || char(10) || metadata from entities
 union all select alias || char(10) || norm from entity_aliases

@@ -23,8 +23,9 @@ MODULES = {
     "memory_source_admin": ("forgetting.source_operations",),
     "memory_text_admin": ("ingest.text_operations",),
     "memory_document_admin": ("ingest.document_operations", "forgetting.document_operations"),
+    "memory_vector_admin": ("spaces.operations",),
     "memory_runtime_admin": (
-        "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks",
+        "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks", "runtime.document_changes",
     ),
     "get_person_profile": ("profiles.person_operations",),
     "memory_profile_admin": ("profiles.operations",),

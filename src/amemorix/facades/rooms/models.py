@@ -96,7 +96,7 @@ class _Place(RoomsModel):
 
 def checked_room(room_id: object) -> str:
     """A room's id. Raises InvalidRequest."""
-    return _Place.read({"room_id": room_id}).room_id
+    return _Place.read({"roomId": room_id}).room_id
 
 
 def checked_id(id: object) -> str:

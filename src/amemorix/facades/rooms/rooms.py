@@ -92,7 +92,8 @@ class Rooms:
         values = given.model_dump(exclude_none=True)
         if self._embed and given.embedding is None and first.vectors:
             values["embedding"] = await self._vector(given.data)
-        self._last = max(now, self._last + timedelta(microseconds=1))  # so that they are listed in this order
+        if known is None:  # no two have the same time, so that they are listed in this order
+            self._last = max(now, self._last + timedelta(microseconds=1))
         return await first.create_memory(MemoryEntry(**values, created_at=known.created_at if known else self._last))
 
     async def get_memory_by_id(self, id: str, room_id: str) -> MemoryEntry | None:

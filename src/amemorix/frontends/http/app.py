@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -28,6 +28,7 @@ from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
 from .chat_proxy import ChatProxy
 from .docs_page import DOCS_PATH, docs_page
+from .events import EVENTS_PATH, ChangeEvents
 from .json_response import BASE_PATH, UPLOAD_PATH, body_of, read_object
 from .metrics import UPLOAD, Metrics
 from .openapi import openapi_document
@@ -42,11 +43,14 @@ CLOSED_BY_CALLER = 499
 """Nobody reads this answer; the number is what proxies write to their logs."""
 
 
-def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> Starlette:
+def create_app(
+    host: AMemorixHostService, *, tokens: Tokens | None = None, is_ending: Callable[[], bool] = lambda: False
+) -> Starlette:
     """An ASGI application over a host that somebody else starts and stops.
 
     With tokens, all but `/healthz`, `/readyz` and the page at `/docs`, which holds nothing of the memory, needs one, and may
-    do what it allows; without, only calls addressed to this machine are answered.
+    do what it allows; without, only calls addressed to this machine are answered. `is_ending`:
+    whether the server wants to end, so that what streams has to.
     """
     handlers = _Handlers(host)
     proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not tokens)
@@ -58,6 +62,7 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
         Route("/v1/chat/completions", proxy.complete, methods=["POST"]),
         Route("/v1/{path:path}", proxy.forward, methods=["GET", "POST"]),
+        Route(EVENTS_PATH, ChangeEvents(host, is_ending).stream, methods=["GET"]),
         Route("/openapi.json", handlers.openapi),
         Route(DOCS_PATH, handlers.docs),
         Route("/healthz", handlers.health),

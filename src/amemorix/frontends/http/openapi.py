@@ -14,6 +14,7 @@ from ...host.operations import OPERATIONS
 from ...locale import Language, told
 from ...ops import Operation
 from ...version import __version__
+from .events import EVENTS_PATH, PARAMETERS
 from .json_response import BASE_PATH, UPLOAD_PATH
 from .rooms import ROOMS_CALLS, ROOMS_PATH
 
@@ -204,8 +205,21 @@ def _own_paths() -> dict[str, Any]:
     waiting = _described("Calls are not answered yet, or no longer.", FAULT)
     page = _described("HTML.", {"type": "string"}, "text/html")
     figures = _described("Prometheus text format.", {"type": "string"}, "text/plain")
+    events = _about(
+        "changes", "What becomes of documents, as server-sent events: `memory_runtime_admin changes` as it comes.",
+        _described("Each event has the number as its id, the kind as its name, and the change as its data.",
+                   {"type": "string"}, "text/event-stream"),
+        **{status: _described(FAULTS[status], FAULT) for status in ("400", "401", "403", "503")},
+    )  # fmt: skip
+    events["parameters"] = [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in PARAMETERS
+    ]
+    events["parameters"].append(
+        {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}
+    )
     return {
         f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
+        EVENTS_PATH: {"get": events},
         "/healthz": {"get": _about("healthz", "Whether the process lives.", alive) | {"security": [{}]}},
         "/readyz": {"get": _about("readyz", "Whether calls are answered.", ready, **{"503": waiting})},
         "/metrics": {"get": _about("metrics", "Figures for Prometheus.", figures)},

@@ -77,7 +77,8 @@ async def serve(
         settings: Any = {
             "ws": "none", "log_config": None, "access_log": False, "server_header": False,
         }  # fmt: skip
-        app, http = create_app(memory, tokens=tokens), cast(Any, connections.protocol)
+        app = create_app(memory, tokens=tokens, is_ending=lambda: server.should_exit)
+        http = cast(Any, connections.protocol)
         server = _Server(uvicorn.Config(app, http=http, timeout_graceful_shutdown=GRACE_SECONDS, **settings))
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:

@@ -356,6 +356,9 @@ class TypedCalls:
     def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['repair']) -> records.RepairDone:
         """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
     @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
+        """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
+    @overload
     def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""
     @overload
@@ -442,6 +445,30 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['memory_v5_admin'], /, *, action: Literal['run']) -> records.RoundReport:
         """Make the round over what has expired or faded now, without waiting for its time."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['create_space'], **arguments: Unpack[records.CreateSpace]) -> records.SpaceMade:
+        """Make a space for vectors, or find the one of that name."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['add'], **arguments: Unpack[records.AddVectors]) -> records.VectorsAdded:
+        """Store vectors; one whose id is there already takes its place."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['search'], **arguments: Unpack[records.SearchVectors]) -> records.FoundVectors:
+        """Find the vectors that are nearest to one, by cosine."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetVectors]) -> records.ShownVectors:
+        """Show vectors by their ids."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListVectors]) -> records.VectorPage:
+        """Page through the vectors of a space, in the order in which they were stored."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
+        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
+        """Remove a space with all vectors in it, for good."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
+        """List the spaces for vectors, with how many each holds."""
     @overload
     def call(self, component: Literal['search_memory'], /, **arguments: Unpack[records.KernelSearchRequest]) -> records.RetrievalResult:
         """Search long-term memory by words, meaning, time and person; every hit says why it was found."""
@@ -799,6 +826,9 @@ class AsyncTypedCalls:
     async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['repair']) -> records.RepairDone:
         """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
     @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
+        """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
+    @overload
     async def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""
     @overload
@@ -885,6 +915,30 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_v5_admin'], /, *, action: Literal['run']) -> records.RoundReport:
         """Make the round over what has expired or faded now, without waiting for its time."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['create_space'], **arguments: Unpack[records.CreateSpace]) -> records.SpaceMade:
+        """Make a space for vectors, or find the one of that name."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['add'], **arguments: Unpack[records.AddVectors]) -> records.VectorsAdded:
+        """Store vectors; one whose id is there already takes its place."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['search'], **arguments: Unpack[records.SearchVectors]) -> records.FoundVectors:
+        """Find the vectors that are nearest to one, by cosine."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetVectors]) -> records.ShownVectors:
+        """Show vectors by their ids."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListVectors]) -> records.VectorPage:
+        """Page through the vectors of a space, in the order in which they were stored."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
+        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
+        """Remove a space with all vectors in it, for good."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
+        """List the spaces for vectors, with how many each holds."""
     @overload
     async def call(self, component: Literal['search_memory'], /, **arguments: Unpack[records.KernelSearchRequest]) -> records.RetrievalResult:
         """Search long-term memory by words, meaning, time and person; every hit says why it was found."""

@@ -37,6 +37,7 @@ class Counts:
     episodes: int
     sources: int
     external_refs: int
+    space_vectors: int
 
 
 def listed(

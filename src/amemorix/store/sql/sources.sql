@@ -34,7 +34,8 @@ select held.live, held.superseded, held.deleted,
        (select count(*) from sources s where exists (
             select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null
               and (p.expires_at is null or p.expires_at > :now))),
-       (select count(*) from external_memory_refs where deleted_at is null)
+       (select count(*) from external_memory_refs where deleted_at is null),
+       (select count(*) from space_vectors)
 from (select count(*) filter (where deleted_at is null and superseded_at is null
                                     and (expires_at is null or expires_at > :now)) as live,
              count(*) filter (where superseded_at is not null) as superseded,

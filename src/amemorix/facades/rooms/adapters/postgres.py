@@ -30,7 +30,7 @@ class PostgreSQLAdapter(BlockingAdapter):
     """
 
     def __init__(self, address: str, *, clock: Clock | None = None) -> None:
-        require("postgres", "The rooms of PostgreSQLAdapter")
+        require("postgres", "PostgreSQLAdapter")
         super().__init__(clock=clock)
         self._address = address
         self._db: Connection | None = None

@@ -35,7 +35,7 @@ class VectorDBAdapter(BlockingAdapter):
         api_key: str | None = None,
         clock: Clock | None = None,
     ) -> None:
-        require("qdrant", "The rooms of VectorDBAdapter")
+        require("qdrant", "VectorDBAdapter")
         super().__init__(clock=clock)
         self._where = where
         self._api_key = api_key

@@ -33,7 +33,7 @@ class RedisAdapter(BlockingAdapter):
         self, address: str = "redis://localhost:6379/0", *, prefix: str = "rooms", most: int = 10_000,
         clock: Clock | None = None,
     ) -> None:  # fmt: skip
-        require("redis", "The rooms of RedisAdapter")
+        require("redis", "RedisAdapter")
         from redis import Redis
 
         super().__init__(clock=clock)
