@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "AIMemory", "HumanMemory", "MemoryCategory", "MemoryError", "MemoryItem", "MemoryMetadata", "MemoryStatus",
-    "MemoryStore", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "digest_of", "inner_stores", "item_of",
+    "MemoryStore", "StoreAround", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "digest_of", "inner_stores", "item_of",
     "json_in", "matches", "named_fields", "now", "quoted",
 ]  # fmt: skip
 
@@ -204,6 +204,18 @@ def matches(
         and category in (None, item.category)
         and (item.status != MemoryStatus.DISCARD if status is None else item.status == status)
     )
+
+
+class StoreAround:
+    """Base of a store around another, which gives what that one can do beyond a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store: Any = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_store":  # it is being copied
+            raise AttributeError(name)
+        return getattr(self._store, name)
 
 
 def inner_stores(store: Any) -> list[Any]:

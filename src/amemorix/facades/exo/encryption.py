@@ -61,7 +61,8 @@ class EncryptedMemoryStore:
             raise MemoryError(f"on_undecryptable: {on_undecryptable!r} is neither 'raise' nor 'skip'.")
         salt = salt or hashlib.sha256(f"exo:{getattr(store, 'namespace', '')}".encode()).digest()[:16]
         keys = [derive_key(one, salt) for one in secrets]
-        self._store, self._embed, self._skips = store, embed, on_undecryptable == "skip"
+        self._store: Any = store
+        self._embed, self._skips = embed, on_undecryptable == "skip"
         self._fernet = MultiFernet([Fernet(key) for key in keys])
         self._digest_key = keys[0]
 
@@ -96,11 +97,21 @@ class EncryptedMemoryStore:
         """Remove the items of this metadata, without it all; how many those were."""
         return await self._store.clear(metadata=metadata)
 
+    async def delete(self, item_id: str) -> bool:
+        """Remove an item, where the store can; whether it was there."""
+        return await self._store.delete(item_id)
+
     async def same(self, item: MemoryItem) -> MemoryItem | None:
         """Another item of the same content, type, status and user; None too if the store cannot tell."""
         same: Callable[[MemoryItem], Awaitable[MemoryItem | None]] | None = getattr(self._store, "same", None)
         found = await same(self._sealed(item)) if same else None
         return None if found is None else self._opened(found)
+
+    async def changes(self, since: int | None, *, wait_seconds: float = 0.0) -> tuple[list[MemoryItem], int, int]:
+        """What the store within tells of changes, decrypted."""
+        changes: Callable[..., Awaitable[tuple[list[MemoryItem], int, int]]] = self._store.changes
+        items, removed, last = await changes(since, wait_seconds=wait_seconds)
+        return [one for one in map(self._opened, items) if one is not None], removed, last
 
     async def rotate(self) -> int:
         """Encrypt every item anew with the first secret; how many those were."""

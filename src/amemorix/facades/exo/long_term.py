@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from .base import MemoryError, MemoryItem, MemoryMetadata, MemoryStore, checked_item, checked_limit, now
+from .base import MemoryError, MemoryItem, MemoryMetadata, MemoryStore, StoreAround, checked_item, checked_limit, now
 from .dedup import MemUpdateChecker, UpdateAction
 from .store import KernelStore
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentMemory", "LongTermMemory", "SearchManager"]
 
 
-class LongTermMemory:
+class LongTermMemory(StoreAround):
     """A `MemoryStore` that keeps nothing twice: no item of the content, type and user of another one.
 
     With `update_checker` it is asked before an item is stored, which then may complete another one, or be left out. Items
@@ -36,7 +36,8 @@ class LongTermMemory:
         for one in (store, *(() if update_checker is None else (update_checker.store,))):
             if (other := getattr(one, "namespace", None)) not in (None, namespace):
                 raise MemoryError(f"namespace: {namespace!r} is not that of the store, {other!r}.")
-        self.namespace, self.update_checker, self._store = namespace, update_checker, store
+        super().__init__(store)
+        self.namespace, self.update_checker = namespace, update_checker
         self._adding: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     async def add(self, item: MemoryItem) -> None:

@@ -56,7 +56,7 @@ class MigrationRunner:
             try:
                 await _done(getattr(db, "executescript", db.execute)(f"{begin}{record};\n{step.up_sql}"))
                 await _commit(db)
-            except Exception as exc:  # noqa: BLE001 of any driver
+            except Exception as exc:  # of any driver
                 await _done(db.rollback() if hasattr(db, "rollback") else db.execute("rollback"))
                 if step.version > await self._version(db):
                     raise MigrationError(f"Migration {step.version} ({step.description}) failed: {exc}") from exc

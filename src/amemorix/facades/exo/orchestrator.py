@@ -68,7 +68,7 @@ class OrchestratorConfig(BaseModel):
 
     extraction_types: tuple[ExtractionType, ...] = tuple(ExtractionType)
     prompts: dict[ExtractionType, str] = Field(default_factory=dict)
-    min_items: int = Field(3, ge=1)
+    min_items: int = Field(default=3, ge=1)
 
 
 class ExtractionTask(BaseModel):
@@ -159,7 +159,9 @@ class MemoryOrchestrator:
 def _shared(items: list[MemoryItem]) -> MemoryMetadata:
     """Whom all of the items belong to."""
     of_all = ({value for value in (getattr(item.metadata, name) for item in items) if value} for name in _WHOSE)
-    return MemoryMetadata(**{name: values.pop() for name, values in zip(_WHOSE, of_all, strict=True) if len(values) == 1})
+    return MemoryMetadata(
+        **{name: values.pop() for name, values in zip(_WHOSE, of_all, strict=True) if len(values) == 1}
+    )
 
 
 _WHOSE = ("user_id", "session_id", "task_id", "agent_id")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ...language.normalise import tokens
 from ..access import caller_of
 from .base import (
     MemoryCategory,
@@ -67,15 +68,19 @@ class ShortTermMemory:
         self, *, query: str = "", metadata: MemoryMetadata | None = None, memory_type: str | None = None,
         category: MemoryCategory | None = None, status: MemoryStatus | None = None, limit: int = 10,
     ) -> list[MemoryItem]:  # fmt: skip
-        """The last turns that meet every filter, in the order in which they were said; `query` is a part of their text."""
+        """The last turns that meet every filter, in the order in which they were said; they have a word of a `query`."""
         checked_limit(limit)
         talk = _whole_calls(self._window([item for item in self._items.values() if self._in_scope(item, metadata)]))
         found = [
             item
             for item in talk
-            if matches(item, None, memory_type, category, status) and query.casefold() in item.content.casefold()
+            if matches(item, None, memory_type, category, status) and (not query.strip() or _says(item, query))
         ][-limit:]
         return found if query or memory_type or category or status else _whole_calls(found)
+
+    async def delete(self, item_id: str) -> bool:
+        """Forget a turn; whether it was there."""
+        return self._items.pop(item_id, None) is not None
 
     async def clear(self, *, metadata: MemoryMetadata | None = None) -> int:
         """Forget the turns of this metadata, without it all; how many those were."""
@@ -96,6 +101,10 @@ class ShortTermMemory:
             return talk
         first = begins[-self.max_rounds]
         return [item for at, item in enumerate(talk) if at >= first or item.memory_type == "system"]
+
+
+def _says(item: MemoryItem, query: str) -> bool:
+    return not set(tokens(query)).isdisjoint(tokens(item.content)) or query.casefold() in item.content.casefold()
 
 
 def _whole_calls(talk: list[MemoryItem]) -> list[MemoryItem]:

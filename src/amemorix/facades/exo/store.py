@@ -60,7 +60,10 @@ class KernelStore:
         if not namespace.strip():
             raise MemoryError("namespace: must not be empty.")
         self.namespace = namespace
-        self._memory, self._caller = memory, None if memory is None or isinstance(memory, str | Path) else caller_of(memory)
+        self._memory, self._caller = (
+            memory,
+            None if memory is None or isinstance(memory, str | Path) else caller_of(memory),
+        )
         self._gate, self._wait, self._purge = gate, wait, purge
         self._source = f"{SOURCE_TYPE}:{_name(namespace)}"
         self._place = {"source": self._source, "chat_id": self._source}
@@ -76,10 +79,9 @@ class KernelStore:
             item.memory_type in NOT_DERIVED or item.category == MemoryCategory.VARIABLE or hasattr(item, "encrypted")
         )
         who = item.metadata.user_id if item.memory_type == "human" else item.metadata.agent_id
-        spoken = derive and who and item.memory_type in SPOKEN
         answer = await self._call(
             "ingest_text", **self._place, source_type=SOURCE_TYPE, external_id=_name(item.id), text=item.content, tags=tags,
-            metadata=item.model_dump(mode="json", exclude={"content"}), person_ids=[_name(who)] if spoken else [],
+            metadata=item.model_dump(mode="json", exclude={"content"}), person_ids=[_name(who)] if who and derive and item.memory_type in SPOKEN else [],
             timestamp=item.created_at if derive else None, derive=derive, respect_filter=False, wait=self._wait,
         )  # fmt: skip
         if answer["reason"] in ("disabled", "chat_filtered"):

@@ -41,11 +41,11 @@ class SummaryConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    message_threshold: int = Field(20, ge=1)
-    token_threshold: int = Field(4000, ge=1)
+    message_threshold: int = Field(default=20, ge=1)
+    token_threshold: int = Field(default=4000, ge=1)
     templates: tuple[SummaryTemplate, ...] = (SummaryTemplate.CONVERSATION,)
     prompts: dict[SummaryTemplate, str] = Field(default_factory=dict)
-    keep_recent: int = Field(4, ge=0)
+    keep_recent: int = Field(default=4, ge=0)
 
 
 class SummaryTrigger(BaseModel):
@@ -97,7 +97,9 @@ async def generate_summary(
     result = SummaryResult(summarized=list(items[:cut]), kept=list(items[cut:]))
     for template in config.templates if result.summarized else ():
         what = config.prompts.get(template, PROMPTS[template])
-        prompt = (what if "{talk}" in what else ASKED.replace("{what}", what)).replace("{talk}", quoted(result.summarized))
+        prompt = (what if "{talk}" in what else ASKED.replace("{what}", what)).replace(
+            "{talk}", quoted(result.summarized)
+        )
         if not (text := (await summarizer(prompt)).strip()):
             raise MemoryError(f"The model wrote no summary ({template}).")
         whose = result.summarized[-1].metadata.model_copy(update={"extra": {"template": template.value}})
