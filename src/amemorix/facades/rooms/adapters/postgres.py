@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....clock import Clock
-from ....extras import require
-from ....language.normalise import tokens
-from ....store.queries import queries
+from ...postgres import PostgresStatements, terms_of
 from ..models import MemoryEntry, MemorySearchOptions
 from .blocking import BlockingAdapter
 
-if TYPE_CHECKING:
-    from psycopg import Connection
-
 __all__ = ["PostgreSQLAdapter"]
-
-STATEMENTS = ("facades/rooms/adapters",)
-LONGEST_TERM = 200
-"""Letters of a term that count: an index of the server takes no long ones."""
 
 
 class PostgreSQLAdapter(BlockingAdapter):
@@ -30,18 +21,9 @@ class PostgreSQLAdapter(BlockingAdapter):
     """
 
     def __init__(self, address: str, *, clock: Clock | None = None) -> None:
-        require("postgres", "PostgreSQLAdapter")
         super().__init__(clock=clock)
-        self._address = address
-        self._db: Connection | None = None
-
-    def _run(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        import psycopg
-
-        if self._db is None or self._db.closed:
-            self._db = psycopg.connect(self._address, autocommit=True)
-        cursor = self._db.execute(queries(STATEMENTS)[name].encode(), values or None)
-        return cursor.fetchall() if cursor.description else []
+        self._statements = PostgresStatements(address, "facades/rooms/adapters", "PostgreSQLAdapter")
+        self._run = self._statements.rows
 
     def _open(self) -> None:
         import psycopg
@@ -53,11 +35,10 @@ class PostgreSQLAdapter(BlockingAdapter):
         self._compares = self._run("rooms_has_vectors")[0][0]
 
     def _close(self) -> None:
-        if self._db is not None:
-            self._db.close()
+        self._statements.close()
 
     def _put(self, entry: MemoryEntry) -> None:
-        self._run("rooms_put", **entry.model_dump(), terms=_terms(entry.data))
+        self._run("rooms_put", **entry.model_dump(), terms=terms_of(entry.data))
 
     def _entries(self, name: str, room_id: str, **values: Any) -> list[MemoryEntry]:
         rows = self._run(name, room_id=room_id, now=self.now, **values)
@@ -77,7 +58,7 @@ class PostgreSQLAdapter(BlockingAdapter):
         return self._entries("rooms_near", options.room_id, query=options.embedding, least=least, limit=options.limit)
 
     def _matching(self, query: str, options: MemorySearchOptions, *, without_vector: bool) -> list[MemoryEntry]:
-        asked = {"terms": _terms(query), "without_vector": without_vector, "limit": options.limit}
+        asked = {"terms": terms_of(query), "without_vector": without_vector, "limit": options.limit}
         return self._entries("rooms_matching", options.room_id, **asked)
 
     def _delete(self, room_id: str, id: str) -> None:
@@ -91,7 +72,3 @@ class PostgreSQLAdapter(BlockingAdapter):
 
     def _stored_dimension(self) -> int:
         return next(iter(self._run("rooms_dimension")), (0,))[0]
-
-
-def _terms(text: str) -> list[str]:
-    return list(dict.fromkeys(term[:LONGEST_TERM] for term in tokens(text)))
