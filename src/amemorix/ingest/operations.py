@@ -355,7 +355,15 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    return TextsResult(results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)])
+    answer = TextsResult(
+        results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)]
+    )
+    for wait in {item.wait for item in request.items if item.wait}:
+        places = [n for n, item in enumerate(request.items) if item.wait == wait]
+        error = await wait_error(kernel, wait, [one for n in places for one in outcomes[n].stored])
+        for n in places:
+            answer.results[n].wait_error = error
+    return answer
 
 
 @ops.operation("ingest_summary", effect="write")

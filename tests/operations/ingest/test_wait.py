@@ -130,3 +130,13 @@ async def test_what_was_not_stored_is_not_waited_for(opened: Open) -> None:
 
 async def test_another_wish_is_refused_by_name(host: AMemorixHostService) -> None:
     await refused(host, "ingest_text", {"text": "a kite", "wait": "for ever"}, "wait")
+
+
+async def test_texts_of_one_call_wait_for_their_vectors_together(dense_host: AMemorixHostService) -> None:
+    items = [
+        {"external_id": f"n{n}", "source_type": "note", "text": f"kite {n}", "chat_id": "c", "wait": "vectors"}
+        for n in range(20)
+    ]
+    answer = await call(dense_host, "ingest_texts", items=items)
+    assert {one["wait_error"] for one in answer["results"]} == {""}
+    assert rows(dense_host, VECTORS) == [(20,)]
