@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -317,6 +320,28 @@ async def test_pinecone_refuses_what_it_cannot_hold() -> None:
         with pytest.raises(TooLarge, match="data"):
             await stored(rooms, "值" * 13_000, embedding=[1.0, 0.0])
     assert engine.spaces == {}
+
+
+WITHOUT_CLIENTS = """
+import sys
+sys.modules.update(dict.fromkeys(("redis", "psycopg", "qdrant_client")))
+import pkgutil, amemorix.facades.rooms.adapters as adapters
+from importlib import import_module
+from amemorix.errors import NotReady
+modules = {name: import_module(f"{adapters.__name__}.{name}") for _, name, _ in pkgutil.iter_modules(adapters.__path__)}
+import_module("amemorix.facades.rooms.mirror")
+for module, made in (("redis", "RedisAdapter"), ("postgres", "PostgreSQLAdapter"), ("qdrant", "VectorDBAdapter")):
+    try:
+        getattr(modules[module], made)("redis://x", **({"dimension": 3} if module == "qdrant" else {}))
+    except NotReady as exc:
+        print(exc)
+"""
+
+
+def test_every_adapter_is_imported_without_its_client_and_names_its_extra() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_CLIENTS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"amemorix\[\w+\]", done.stdout) == ["amemorix[redis]", "amemorix[postgres]", "amemorix[qdrant]"]
 
 
 # What rooms are for, each as the document names it.

@@ -18,7 +18,7 @@ from ..models import MemoryEntry, MemorySearchOptions
 if TYPE_CHECKING:
     from ...access import AnyMemory
 
-__all__ = ["KernelAdapter", "chat_of_room", "room_of_chat"]
+__all__ = ["PREFIX", "SOURCE_TYPE", "KernelAdapter", "chat_of_room", "room_of_chat"]
 
 SOURCE_TYPE = "room"
 PREFIX = "room:"
