@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, NotReady, TooLarge
+from amemorix.facades.access import shared
 from amemorix.facades.rooms import (
     IMemory,
     IMemoryAdapter,
@@ -29,8 +31,8 @@ from amemorix.facades.rooms import (
 from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, room_of_chat
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
-from entrance import hits
+from amemorix.testing import FrozenClock, HashEmbedder, scratch_config
+from entrance import data_of, hits
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
 
@@ -53,9 +55,8 @@ async def rooms(clock: FrozenClock) -> AsyncIterator[Rooms]:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock, embed=HashEmbedder()) as host:
-        yield host
+async def memory(opened: Any, clock: FrozenClock) -> AMemorixHostService:
+    return await opened(clock=clock, embed=HashEmbedder())
 
 
 @pytest.fixture
@@ -235,9 +236,11 @@ async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memor
     ]
 
 
-async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms) -> None:
+async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms, caplog: pytest.LogCaptureFixture) -> None:
     await stored(rooms, "the ferry leaves")
-    assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    for _ in range(2):
+        assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    assert caplog.text.count("minSimilarity has no effect") == 1
 
 
 async def test_the_same_data_is_kept_once_if_that_is_wanted(clock: FrozenClock) -> None:
@@ -280,6 +283,28 @@ async def test_several_memories_together(clock: FrozenClock) -> None:
             assert [one.id for one in await past.get_all_memories("r")] == ["old", "both"]
             await rooms.delete_memory_by_id("both", "r")
             assert await rooms.get_memory_by_id("both", "r") is None
+
+
+async def test_what_is_deleted_can_be_erased_at_once(memory: AMemorixHostService, clock: FrozenClock) -> None:
+    rooms = Rooms(KernelAdapter(memory, purge=True), strict=True, clock=clock)
+    await stored(rooms, "the combination is xylophone", id="zeppelin", embedding=[1, 2])
+    await stored(rooms, "it stays")
+    await memory.settle()
+    await rooms.delete_memory_by_id("zeppelin", "r")
+    files = [path.read_bytes() for path in data_of(memory).rglob("*") if path.is_file()]
+    assert any(b"it stays" in one for one in files)
+    assert [one for one in files if b"xylophone" in one or b"zeppelin" in one] == []
+
+
+def test_the_rooms_of_a_folder_are_used_from_any_loop(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    rooms = Rooms(config, strict=True)
+    try:
+        for n in range(2):
+            asyncio.run(stored(rooms, f"said in loop {n}"))
+        assert len(asyncio.run(Rooms(str(config)).get_all_memories("r"))) == 2
+    finally:
+        shared(config).close()
 
 
 async def test_a_closed_adapter_says_so(rooms: Rooms) -> None:
