@@ -32,7 +32,7 @@ from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, 
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
 from amemorix.testing import FrozenClock, HashEmbedder, scratch_config
-from entrance import data_of, hits
+from entrance import call, data_of, hits, told
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
 
@@ -144,7 +144,7 @@ async def test_a_replaced_entry_has_the_new_time_to_expire(kernel: Rooms, clock:
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        ({"data": ""}, "data"), ({"data": 5}, "data"), ({"data": None}, "data"), ({"roomId": ""}, "roomId"), ({"roomId": "x" * 501}, "roomId"),
+        ({"data": ""}, "data"), ({"data": 5}, "data"), ({"data": " \n\t"}, "data"), ({"data": None}, "data"), ({"roomId": ""}, "roomId"), ({"roomId": "x" * 501}, "roomId"),
         ({"id": ""}, "id"), ({"id": "x" * 513}, "id"), ({"embedding": []}, "embedding"), ({"embedding": [1, float("nan")]}, "embedding"),
         ({"embedding": ["x"]}, "embedding"), ({"expiresAt": "tomorrow-ish"}, "expiresAt"), ({"room": "r"}, "room"),
     ],
@@ -156,7 +156,7 @@ async def test_what_does_not_fit_is_refused_by_its_name(rooms: Rooms, given: dic
     assert await rooms.get_all_memories("r") == []
 
 
-async def test_other_refusals(rooms: Rooms) -> None:
+async def test_other_refusals(rooms: Rooms, kernel: Rooms) -> None:
     for options, field in (({"limit": 0}, "limit"), ({"limit": 201}, "limit"), ({"minSimilarity": 1.1}, "minSimilarity"),
                            ({"minSimilarity": -0.1}, "minSimilarity"), ({"roomId": ""}, "roomId")):  # fmt: skip
         with pytest.raises(InvalidRequest, match=field):
@@ -170,8 +170,9 @@ async def test_other_refusals(rooms: Rooms) -> None:
             await method(*given)
     with pytest.raises(InvalidRequest, match="id"):
         await rooms.delete_memory_by_id("", "r")
-    with pytest.raises(TooLarge, match="data"):
-        await stored(rooms, "x" * 1_000_001)
+    for one in (rooms, kernel):
+        with pytest.raises((InvalidRequest, TooLarge), match="data"):
+            await stored(one, "x" * 1_000_001)
     with pytest.raises(ValidationError):
         MemoryInput(data="", room_id="r")
     assert await rooms.search_memory("  ", {"roomId": "r"}) == []
@@ -226,6 +227,34 @@ async def test_the_model_of_the_caller_makes_vectors_where_none_are_given(clock:
     assert asked == ["a cat sleeps", "a train leaves", "kitten"]
 
 
+@pytest.mark.parametrize("sharing", [{"shared_memory_groups": [{"targets": ["room:r", "qq:1", "room:other"]}]},
+                                     {"global_memory_sharing_enabled": True}], ids=["groups", "all"])  # fmt: skip
+async def test_nothing_of_others_is_in_a_room(opened: Any, sharing: dict[str, Any]) -> None:
+    host = await opened(embed=HashEmbedder(), **sharing)
+    rooms = Rooms(host, strict=True)
+    for place in (
+        {"chat_id": "qq:1"},
+        {"chat_id": "qq:1", "scope": "global"},
+        {"chat_id": "room:r", "source": "elsewhere"},
+    ):
+        await told(host, "the kettle is on the stove", **place)
+    await rooms.create_memory({"data": "the kettle is in the garden", "roomId": "other"})
+    await host.settle()
+    assert await found(rooms, "where is the kettle") == await rooms.get_all_memories("r") == []
+    mine = await stored(rooms, "the kettle is mine", id="k")
+    assert await found(rooms, "where is the kettle") == ["the kettle is mine"]
+    await rooms.clear_memories("r")
+    assert len(await hits(host, "kettle", chat_id="qq:1")) >= 2
+    assert await rooms.get_memory_by_id(mine.id, "r") is None
+
+
+async def test_meaning_is_found_at_once_by_one_who_waits(memory: AMemorixHostService) -> None:
+    rooms = Rooms(KernelAdapter(memory, wait="vectors"), strict=True)
+    await stored(rooms, "the ferry leaves at nine in the morning")
+    found = await call(memory, "search_memory", query="the ferry in the morning", chat_id=chat_of_room("r"))
+    assert found["hits"][0]["similarity"] > 0.5
+
+
 async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memory: AMemorixHostService) -> None:
     await stored(kernel, "the ferry leaves at nine in the morning")
     await stored(kernel, "grandmother bakes an almond cake")
@@ -234,6 +263,19 @@ async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memor
     assert await found(kernel, "the ferry leaves in the morning", minSimilarity=0.5) == [
         "the ferry leaves at nine in the morning"
     ]
+
+
+async def test_where_no_vector_can_be_made_words_do(clock: FrozenClock, caplog: pytest.LogCaptureFixture) -> None:
+    def fails(texts: list[str]) -> list[list[float]]:
+        raise OSError("the endpoint is away")
+
+    async with Rooms(InMemoryAdapter(clock=clock), embed=fails, clock=clock) as rooms:
+        await stored(rooms, "the ferry leaves")
+        assert await found(rooms, "ferry") == ["the ferry leaves"]
+        assert "endpoint is away" in caplog.text
+    async with Rooms(InMemoryAdapter(clock=clock), embed=fails, strict=True) as rooms:
+        with pytest.raises(OSError, match="away"):
+            await stored(rooms, "the ferry leaves")
 
 
 async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms, caplog: pytest.LogCaptureFixture) -> None:

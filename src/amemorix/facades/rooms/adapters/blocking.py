@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....clock import Clock, SystemClock
-from ....errors import InvalidRequest, NotReady
+from ....errors import InvalidRequest, NotReady, TooLarge
 from ....language.normalise import tokens
 from ..models import MemoryEntry, MemorySearchOptions
 
@@ -23,6 +23,8 @@ __all__ = ["BlockingAdapter", "by_similarity", "by_words"]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+LONGEST_DATA = 1_000_000
+"""Characters of an entry, as `ingest.max_text_chars` is by default."""
 SWEEP_SECONDS = 60.0
 """How often a write also removes what has expired."""
 
@@ -92,6 +94,8 @@ class BlockingAdapter:
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def _create(self, entry: MemoryEntry) -> None:
+        if len(entry.data) > LONGEST_DATA:
+            raise TooLarge(f"data: it has {len(entry.data)} characters, more than {LONGEST_DATA}.", field="data")
         if entry.embedding:
             self._dimension = self._dimension or self._stored_dimension() or len(entry.embedding)
             if len(entry.embedding) != self._dimension:
