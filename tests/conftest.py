@@ -21,6 +21,7 @@ from amemorix.models.local.install import installed
 from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 
+pytest.register_assert_rewrite("suite")
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
 QUICK, ENTRANCE = 4, {"host", "dense_host", "opened"}

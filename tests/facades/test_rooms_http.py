@@ -18,7 +18,7 @@ from amemorix.config.model import Http
 from amemorix.errors import InvalidRequest, TooLarge, fault_of
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.tokens import Tokens
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder
 from doors import web_client
 from suite import FacadeSuite, Lack, Text
 
@@ -93,12 +93,10 @@ class TestHttp(FacadeSuite):
     many = 30
 
     @pytest.fixture
-    async def port(self, tmp_path: Path) -> AsyncIterator[HttpPort]:
+    async def port(self, opened: Any) -> AsyncIterator[HttpPort]:
         clock = FrozenClock(int(time()) + 3600)  # what has expired when it is told is judged by the daemon's own
-        async with (
-            memory_host(tmp_path, clock=clock, embed=HashEmbedder()) as host,
-            web_client(host) as web,
-        ):
+        host = await opened(clock=clock, embed=HashEmbedder())
+        async with web_client(host) as web:
             yield HttpPort(web, host, clock)
 
 
@@ -176,9 +174,9 @@ async def test_a_token_reaches_its_rooms_and_does_what_its_role_allows(host: AMe
         assert await status("admin", "DELETE", "other/memories") == 200
 
 
-async def test_a_chat_filter_speaks_of_chats_and_not_of_rooms(tmp_path: Path) -> None:
-    filtered = {"filter": {"mode": "whitelist", "chats": ["qq:1"]}}
-    async with memory_host(tmp_path, **filtered) as host, web_client(host) as web:
+async def test_a_chat_filter_speaks_of_chats_and_not_of_rooms(opened: Any) -> None:
+    host = await opened(filter={"mode": "whitelist", "chats": ["qq:1"]})
+    async with web_client(host) as web:
         assert (await web.post("/api/rooms/r/memories", json={"data": "kept all the same"})).status_code == 200
         assert len((await web.get("/api/rooms/r/memories")).json()["memories"]) == 1
         found = (await web.post("/api/rooms/r/search", json={"query": "kept"})).json()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -14,6 +18,7 @@ from pydantic import ValidationError
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, NotReady, TooLarge
+from amemorix.facades.access import shared
 from amemorix.facades.rooms import (
     IMemory,
     IMemoryAdapter,
@@ -26,8 +31,8 @@ from amemorix.facades.rooms import (
 from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, room_of_chat
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
-from entrance import hits
+from amemorix.testing import FrozenClock, HashEmbedder, scratch_config
+from entrance import call, data_of, hits, told
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
 
@@ -50,9 +55,8 @@ async def rooms(clock: FrozenClock) -> AsyncIterator[Rooms]:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock, embed=HashEmbedder()) as host:
-        yield host
+async def memory(opened: Any, clock: FrozenClock) -> AMemorixHostService:
+    return await opened(clock=clock, embed=HashEmbedder())
 
 
 @pytest.fixture
@@ -140,7 +144,7 @@ async def test_a_replaced_entry_has_the_new_time_to_expire(kernel: Rooms, clock:
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        ({"data": ""}, "data"), ({"data": 5}, "data"), ({"data": None}, "data"), ({"roomId": ""}, "roomId"), ({"roomId": "x" * 501}, "roomId"),
+        ({"data": ""}, "data"), ({"data": 5}, "data"), ({"data": " \n\t"}, "data"), ({"data": None}, "data"), ({"roomId": ""}, "roomId"), ({"roomId": "x" * 501}, "roomId"),
         ({"id": ""}, "id"), ({"id": "x" * 513}, "id"), ({"embedding": []}, "embedding"), ({"embedding": [1, float("nan")]}, "embedding"),
         ({"embedding": ["x"]}, "embedding"), ({"expiresAt": "tomorrow-ish"}, "expiresAt"), ({"room": "r"}, "room"),
     ],
@@ -152,7 +156,7 @@ async def test_what_does_not_fit_is_refused_by_its_name(rooms: Rooms, given: dic
     assert await rooms.get_all_memories("r") == []
 
 
-async def test_other_refusals(rooms: Rooms) -> None:
+async def test_other_refusals(rooms: Rooms, kernel: Rooms) -> None:
     for options, field in (({"limit": 0}, "limit"), ({"limit": 201}, "limit"), ({"minSimilarity": 1.1}, "minSimilarity"),
                            ({"minSimilarity": -0.1}, "minSimilarity"), ({"roomId": ""}, "roomId")):  # fmt: skip
         with pytest.raises(InvalidRequest, match=field):
@@ -166,8 +170,9 @@ async def test_other_refusals(rooms: Rooms) -> None:
             await method(*given)
     with pytest.raises(InvalidRequest, match="id"):
         await rooms.delete_memory_by_id("", "r")
-    with pytest.raises(TooLarge, match="data"):
-        await stored(rooms, "x" * 1_000_001)
+    for one in (rooms, kernel):
+        with pytest.raises((InvalidRequest, TooLarge), match="data"):
+            await stored(one, "x" * 1_000_001)
     with pytest.raises(ValidationError):
         MemoryInput(data="", room_id="r")
     assert await rooms.search_memory("  ", {"roomId": "r"}) == []
@@ -222,6 +227,34 @@ async def test_the_model_of_the_caller_makes_vectors_where_none_are_given(clock:
     assert asked == ["a cat sleeps", "a train leaves", "kitten"]
 
 
+@pytest.mark.parametrize("sharing", [{"shared_memory_groups": [{"targets": ["room:r", "qq:1", "room:other"]}]},
+                                     {"global_memory_sharing_enabled": True}], ids=["groups", "all"])  # fmt: skip
+async def test_nothing_of_others_is_in_a_room(opened: Any, sharing: dict[str, Any]) -> None:
+    host = await opened(embed=HashEmbedder(), **sharing)
+    rooms = Rooms(host, strict=True)
+    for place in (
+        {"chat_id": "qq:1"},
+        {"chat_id": "qq:1", "scope": "global"},
+        {"chat_id": "room:r", "source": "elsewhere"},
+    ):
+        await told(host, "the kettle is on the stove", **place)
+    await rooms.create_memory({"data": "the kettle is in the garden", "roomId": "other"})
+    await host.settle()
+    assert await found(rooms, "where is the kettle") == await rooms.get_all_memories("r") == []
+    mine = await stored(rooms, "the kettle is mine", id="k")
+    assert await found(rooms, "where is the kettle") == ["the kettle is mine"]
+    await rooms.clear_memories("r")
+    assert len(await hits(host, "kettle", chat_id="qq:1")) >= 2
+    assert await rooms.get_memory_by_id(mine.id, "r") is None
+
+
+async def test_meaning_is_found_at_once_by_one_who_waits(memory: AMemorixHostService) -> None:
+    rooms = Rooms(KernelAdapter(memory, wait="vectors"), strict=True)
+    await stored(rooms, "the ferry leaves at nine in the morning")
+    found = await call(memory, "search_memory", query="the ferry in the morning", chat_id=chat_of_room("r"))
+    assert found["hits"][0]["similarity"] > 0.5
+
+
 async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memory: AMemorixHostService) -> None:
     await stored(kernel, "the ferry leaves at nine in the morning")
     await stored(kernel, "grandmother bakes an almond cake")
@@ -232,9 +265,24 @@ async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memor
     ]
 
 
-async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms) -> None:
+async def test_where_no_vector_can_be_made_words_do(clock: FrozenClock, caplog: pytest.LogCaptureFixture) -> None:
+    def fails(texts: list[str]) -> list[list[float]]:
+        raise OSError("the endpoint is away")
+
+    async with Rooms(InMemoryAdapter(clock=clock), embed=fails, clock=clock) as rooms:
+        await stored(rooms, "the ferry leaves")
+        assert await found(rooms, "ferry") == ["the ferry leaves"]
+        assert "endpoint is away" in caplog.text
+    async with Rooms(InMemoryAdapter(clock=clock), embed=fails, strict=True) as rooms:
+        with pytest.raises(OSError, match="away"):
+            await stored(rooms, "the ferry leaves")
+
+
+async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms, caplog: pytest.LogCaptureFixture) -> None:
     await stored(rooms, "the ferry leaves")
-    assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    for _ in range(2):
+        assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    assert caplog.text.count("minSimilarity has no effect") == 1
 
 
 async def test_the_same_data_is_kept_once_if_that_is_wanted(clock: FrozenClock) -> None:
@@ -279,6 +327,28 @@ async def test_several_memories_together(clock: FrozenClock) -> None:
             assert await rooms.get_memory_by_id("both", "r") is None
 
 
+async def test_what_is_deleted_can_be_erased_at_once(memory: AMemorixHostService, clock: FrozenClock) -> None:
+    rooms = Rooms(KernelAdapter(memory, purge=True), strict=True, clock=clock)
+    await stored(rooms, "the combination is xylophone", id="zeppelin", embedding=[1, 2])
+    await stored(rooms, "it stays")
+    await memory.settle()
+    await rooms.delete_memory_by_id("zeppelin", "r")
+    files = [path.read_bytes() for path in data_of(memory).rglob("*") if path.is_file()]
+    assert any(b"it stays" in one for one in files)
+    assert [one for one in files if b"xylophone" in one or b"zeppelin" in one] == []
+
+
+def test_the_rooms_of_a_folder_are_used_from_any_loop(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    rooms = Rooms(config, strict=True)
+    try:
+        for n in range(2):
+            asyncio.run(stored(rooms, f"said in loop {n}"))
+        assert len(asyncio.run(Rooms(str(config)).get_all_memories("r"))) == 2
+    finally:
+        shared(config).close()
+
+
 async def test_a_closed_adapter_says_so(rooms: Rooms) -> None:
     await stored(rooms, "x")
     await rooms.close()
@@ -317,6 +387,28 @@ async def test_pinecone_refuses_what_it_cannot_hold() -> None:
         with pytest.raises(TooLarge, match="data"):
             await stored(rooms, "值" * 13_000, embedding=[1.0, 0.0])
     assert engine.spaces == {}
+
+
+WITHOUT_CLIENTS = """
+import sys
+sys.modules.update(dict.fromkeys(("redis", "psycopg", "qdrant_client")))
+import pkgutil, amemorix.facades.rooms.adapters as adapters
+from importlib import import_module
+from amemorix.errors import NotReady
+modules = {name: import_module(f"{adapters.__name__}.{name}") for _, name, _ in pkgutil.iter_modules(adapters.__path__)}
+import_module("amemorix.facades.rooms.mirror")
+for module, made in (("redis", "RedisAdapter"), ("postgres", "PostgreSQLAdapter"), ("qdrant", "VectorDBAdapter")):
+    try:
+        getattr(modules[module], made)("redis://x", **({"dimension": 3} if module == "qdrant" else {}))
+    except NotReady as exc:
+        print(exc)
+"""
+
+
+def test_every_adapter_is_imported_without_its_client_and_names_its_extra() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_CLIENTS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"amemorix\[\w+\]", done.stdout) == ["amemorix[redis]", "amemorix[postgres]", "amemorix[qdrant]"]
 
 
 # What rooms are for, each as the document names it.

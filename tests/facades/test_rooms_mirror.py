@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from amemorix import AMemorixHostService
 from amemorix.facades.rooms import InMemoryAdapter, MemoryEntry, Rooms
 from amemorix.facades.rooms.mirror import RoomMirror
-from amemorix.testing import FrozenClock, memory_host
+from amemorix.testing import FrozenClock
 from entrance import call, told
 
 ROOMS = ("r", "other", " spaced ")
@@ -26,9 +27,8 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
+async def memory(opened: Any, clock: FrozenClock) -> AMemorixHostService:
+    return await opened(clock=clock)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.frontends.http.docs_page import docs_page
 from amemorix.frontends.http.openapi import openapi_document
+from amemorix.frontends.http.rooms import ROOMS_CALLS, ROOMS_PATH
 from amemorix.host.operations import OPERATIONS
 from doors import web_client
 
@@ -76,4 +77,5 @@ def test_its_script_offers_every_operation_with_arguments_that_it_has() -> None:
         assert all(field["kind"] for field in one["fields"])
         assert shlex.split(one["curl"])[-2:] == ["-d", BODY]
     own = {"memory_import_admin/upload", "/api/changes", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"}
+    own |= {f"{ROOMS_PATH}{path}" for path in ROOMS_CALLS}
     assert set(offered) == own | {f"{op.component}/{op.action}" if op.action else op.component for op in OPERATIONS}

@@ -28,6 +28,12 @@ def _readable(text: str) -> str:
     return text
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is blank")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1), AfterValidator(_readable)]
 RoomId = Annotated[Text, Field(max_length=LONGEST_ROOM)]
 EntryId = Annotated[Text, Field(max_length=LONGEST_ID)]
@@ -63,7 +69,7 @@ class MemoryInput(RoomsModel):
 
     id: EntryId | None = None
     """A new UUID if it is not given."""
-    data: Text
+    data: Annotated[Text, AfterValidator(_not_blank)]
     room_id: RoomId
     embedding: Vector | None = None
     """A vector of the caller's own model."""

@@ -15,8 +15,6 @@ from .models import IMemoryAdapter, MemoryEntry, MemoryInput, MemorySearchOption
 __all__ = ["Embed", "Rooms"]
 
 log = logging.getLogger(__name__)
-LONGEST_DATA = 1_000_000
-"""Characters of an entry, as `ingest.max_text_chars` is by default."""
 Embed = Callable[[list[str]], Any]
 """Texts to their vectors, or to what is awaited for them."""
 
@@ -26,7 +24,7 @@ class Rooms:
 
     `adapter` may also be a memory, a host or its configuration file. `also` are searched and read after it, each id counts
     once; what is deleted there is deleted everywhere, and only the first is written to. `embed` makes the vectors of
-    entries and queries that bring none. With `dedupe` an entry with the `data` of one that is in the room gives that one
+    entries and queries that bring none; where it fails, words have to do. With `dedupe` an entry with the `data` of one that is in the room gives that one
     back. With `strict` a failure is raised; else it is logged, and `create_memory` gives None. What does not fit is always
     raised, as InvalidRequest.
     """
@@ -45,7 +43,6 @@ class Rooms:
         self._strict = strict
         self._clock = clock or SystemClock()
         self._last = datetime.min.replace(tzinfo=UTC)
-        self._warned = False
 
     async def __aenter__(self) -> Self:
         await self.init()
@@ -67,8 +64,6 @@ class Rooms:
     async def create_memory(self, input: MemoryInput | Mapping[str, Any]) -> MemoryEntry | None:
         """Store an entry, in place of what has its id in the room. None if it has expired already, or could not be stored."""
         given = MemoryInput.read(input)
-        if len(given.data) > LONGEST_DATA:
-            raise TooLarge(f"data: it has {len(given.data)} characters, more than {LONGEST_DATA}.", field="data")
         now = datetime.fromtimestamp(self._clock.now(), UTC)
         if given.expires_at and given.expires_at <= now:
             return None
@@ -90,7 +85,7 @@ class Rooms:
                     return one
         known = await first.get_memory_by_id(given.id, given.room_id) if given.id else None
         values = given.model_dump(exclude_none=True)
-        if self._embed and given.embedding is None and first.vectors:
+        if given.embedding is None and first.vectors:
             values["embedding"] = await self._vector(given.data)
         if known is None:  # no two have the same time, so that they are listed in this order
             self._last = max(now, self._last + timedelta(microseconds=1))
@@ -109,7 +104,7 @@ class Rooms:
         options = MemorySearchOptions.read(options)
         if not query.strip():
             return []
-        if self._embed and options.embedding is None and any(one.vectors for one in self.adapters):
+        if options.embedding is None and any(one.vectors for one in self.adapters):
             options = options.model_copy(update={"embedding": await self._vector(query)})
         found: dict[str, MemoryEntry] = {}
         for adapter in self.adapters:
@@ -137,9 +132,17 @@ class Rooms:
         for adapter in self.adapters:
             await adapter.clear_memories(room_id)
 
-    async def _vector(self, text: str) -> list[float]:
-        assert self._embed is not None
-        vectors = self._embed([text])
-        if inspect.isawaitable(vectors):
-            vectors = await vectors
-        return [float(number) for number in vectors[0]]
+    async def _vector(self, text: str) -> list[float] | None:
+        """None where nobody makes vectors, or fails to: words are stored and found all the same."""
+        if self._embed is None:
+            return None
+        try:
+            vectors = self._embed([text])
+            if inspect.isawaitable(vectors):
+                vectors = await vectors
+            return [float(number) for number in vectors[0]]
+        except Exception:
+            if self._strict:
+                raise
+            log.exception("No vector could be made")
+            return None

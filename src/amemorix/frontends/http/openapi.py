@@ -174,6 +174,7 @@ def _room_paths() -> dict[str, Any]:
             shape = {"type": "object", "properties": {call.gives: gives[call.gives]} if call.gives else {}}
             described: dict[str, Any] = {
                 "operationId": f"rooms_{call.name}", "summary": call.summary, "tags": ["rooms"],
+                "x-effect": "destructive" if method == "DELETE" else call.role,
                 "parameters": [*named, TIMEOUT], "responses": _responses(shape),
             }  # fmt: skip
             if call.takes:

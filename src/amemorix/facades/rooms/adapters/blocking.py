@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
 from collections import Counter
@@ -14,13 +15,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....clock import Clock, SystemClock
-from ....errors import InvalidRequest, NotReady
+from ....errors import InvalidRequest, NotReady, TooLarge
 from ....language.normalise import tokens
 from ..models import MemoryEntry, MemorySearchOptions
 
 __all__ = ["BlockingAdapter", "by_similarity", "by_words"]
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+LONGEST_DATA = 1_000_000
+"""Characters of an entry, as `ingest.max_text_chars` is by default."""
 SWEEP_SECONDS = 60.0
 """How often a write also removes what has expired."""
 
@@ -42,6 +46,7 @@ class BlockingAdapter:
         self._opened = self._closed = False
         self._dimension = 0
         self._swept = -math.inf
+        self._warned = False
 
     @property
     def now(self) -> datetime:
@@ -89,6 +94,8 @@ class BlockingAdapter:
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def _create(self, entry: MemoryEntry) -> None:
+        if len(entry.data) > LONGEST_DATA:
+            raise TooLarge(f"data: it has {len(entry.data)} characters, more than {LONGEST_DATA}.", field="data")
         if entry.embedding:
             self._dimension = self._dimension or self._stored_dimension() or len(entry.embedding)
             if len(entry.embedding) != self._dimension:
@@ -108,6 +115,11 @@ class BlockingAdapter:
             raise InvalidRequest(
                 f"embedding: that of the query has {len(options.embedding or ())} numbers, those stored have {self._dimension}.",
                 field="embedding",
+            )
+        if options.min_similarity and not compared and not self._warned:
+            self._warned = True
+            log.warning(
+                "minSimilarity has no effect: there is no vector of the query to compare with (Rooms(embed=…))."
             )
         near = self._near(options) if compared else []
         if len(near) < options.limit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
-from ....errors import Conflict, InvalidRequest, NotFound, NotReady
+from ....errors import Conflict, InvalidRequest, NotFound, NotReady, TooLarge
 from ...access import Caller, caller_of
 from ..models import MemoryEntry, MemorySearchOptions
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PREFIX", "SOURCE_TYPE", "KernelAdapter", "chat_of_room", "room_of_chat"]
 
+log = logging.getLogger(__name__)
 SOURCE_TYPE = "room"
 PREFIX = "room:"
 SPACE = "rooms"
@@ -69,13 +71,20 @@ class KernelAdapter:
         if input.embedding and len(input.embedding) != self._dimension:
             await self._make_space(len(input.embedding))
         expires = input.expires_at.timestamp() if input.expires_at else "never"
-        answer = await self.call(
-            "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
-            metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
-            **self._stored_as,
-        )  # fmt: skip
+        try:
+            answer = await self.call(
+                "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+                metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
+                **self._stored_as,
+            )  # fmt: skip
+        except (InvalidRequest, TooLarge) as exc:
+            if exc.details.get("field") != "text":
+                raise
+            raise type(exc)(f"data: {exc}", **{**exc.details, "field": "data"}) from exc
         if answer["reason"] in ("disabled", "chat_filtered"):
             raise NotReady(f"The memory took nothing ({answer['reason']}).", reason=answer["reason"])
+        if answer["wait_error"]:
+            log.warning("An entry is stored, but %s", answer["wait_error"])
         if input.embedding:
             await self._add_vector(place["chat_id"], id, input.embedding)
         elif answer["reason"] or answer["superseded_ids"]:
