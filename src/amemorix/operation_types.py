@@ -15,8 +15,6 @@ __all__ = [
     "Alias",
     "AliasEdit",
     "Aliases",
-    "AmendTexts",
-    "Amended",
     "AppliedItem",
     "ApplyBest",
     "ApplyProfile",
@@ -376,23 +374,6 @@ class Aliases(TypedDict):
     aliases: list[str]
 
 
-class AmendTexts(TypedDict, total=False):
-    """Which texts, and what is to be said of them."""
-    ids: Required[list[str] | Sequence[int]]
-    metadata: Mapping[str, Any] | None
-    expires_at: Moment
-    ttl_seconds: float | None
-
-
-class Amended(TypedDict):
-    """Of which texts it is said now."""
-    success: bool
-    warnings: list[str]
-    ids: list[str]
-    count: int
-    missing: list[str]
-
-
 class AppliedItem(TypedDict):
     """A profile that was applied; times in epoch seconds."""
     id: int
@@ -747,13 +728,6 @@ class CorrectionPreview(TypedDict):
 
 class CountDocuments(TypedDict, total=False):
     """Which documents to count."""
-    scope: Literal['', 'all']
-    chat_id: str
-    group_id: str
-    user_id: str
-    include_private: bool | None
-    chat_pattern: str | None
-    only_own: bool
     source: str
     external_ids: list[str]
     source_type: str
@@ -761,6 +735,14 @@ class CountDocuments(TypedDict, total=False):
     metadata: Mapping[str, Any]
     since: Moment
     until: Moment
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    respect_filter: bool
 
 
 class CreateBackfill(TypedDict, total=False):
@@ -942,13 +924,6 @@ class CreateUpload(TypedDict, total=False):
 
 class DeleteDocuments(TypedDict, total=False):
     """Which documents to delete."""
-    scope: Literal['', 'all']
-    chat_id: str
-    group_id: str
-    user_id: str
-    include_private: bool | None
-    chat_pattern: str | None
-    only_own: bool
     source: str
     external_ids: list[str]
     source_type: str
@@ -956,6 +931,8 @@ class DeleteDocuments(TypedDict, total=False):
     metadata: Mapping[str, Any]
     since: Moment
     until: Moment
+    chat_id: str
+    only_own: bool
     purge: bool
 
 
@@ -1064,6 +1041,7 @@ class Document(TypedDict):
     revision: int
     expires_at: float | None
     time: float | None
+    derive: bool
     paragraph_ids: list[str]
 
 
@@ -1748,6 +1726,7 @@ class GetDocuments(TypedDict, total=False):
     include_private: bool | None
     chat_pattern: str | None
     only_own: bool
+    respect_filter: bool
 
 
 class GetEpisode(TypedDict, total=False):
@@ -2179,13 +2158,6 @@ class ListCorrections(TypedDict, total=False):
 
 class ListDocuments(TypedDict, total=False):
     """Which documents to list, and in which order."""
-    scope: Literal['', 'all']
-    chat_id: str
-    group_id: str
-    user_id: str
-    include_private: bool | None
-    chat_pattern: str | None
-    only_own: bool
     source: str
     external_ids: list[str]
     source_type: str
@@ -2193,6 +2165,14 @@ class ListDocuments(TypedDict, total=False):
     metadata: Mapping[str, Any]
     since: Moment
     until: Moment
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    respect_filter: bool
     order: Literal['created', 'updated']
     descending: bool
     limit: int
@@ -3351,6 +3331,7 @@ class StoredText(TypedDict):
     time: float | None
     recorded_at: float
     expires_at: float | None
+    derive: bool
     external_id: str
     part: int
     tags: list[str]

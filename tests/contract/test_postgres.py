@@ -162,8 +162,9 @@ def fill(both: Both) -> None:
             kind="message" if i < 6 else "text", knowledge="factual", speaker=1 + i % 2, flags=i, now=20.0 + i,
             event_start=None if i == 4 else 900.0 + i, event_end=None if i == 4 else 910.0 + 2 * i,
             expires_at=1500.0 if i == 6 else None, content_hash=bytes([i]), content=f"mia lives in porto {i}",
-            tags='["t"]', metadata='{"a": 1}',
+            tags='["t"]', metadata='{"a": 1}', derive=1,
         )  # fmt: skip
+        both.run("original_put", ref=ref, revision=1, content=f" mia lives in porto {i}")
         both.run("terms_insert", id=paragraph, v=bytes(range(i, i + 10)))
         both.run("paragraph_person_insert", paragraph=paragraph, person=1 + i % 2, role=1, name="mia")
     entities = [
@@ -298,7 +299,7 @@ VALUES: dict[str, list[Any]] = {
 TURNS = 4
 FITTING: dict[str, list[Any]] = {
     "limit": [100, -1], "offset": [0], "after": [0], "cursor": [0], "most": [9], "upto": [99, 2, 1], "role": [1], "polarity": [1],
-    "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
+    "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "derive": [1], "tags:text": ['["t"]', "[]", '["mia"]'], "tags:text[]": [array(["t"]), array(["mia"])], "anew": [1], "rest": [1], "attempts": [1],
     "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation", "added"])],
     "status": ["completed", "failed", "executed"], "statuses": [array(["active", "failed", "executed", "pending"])],
     "origin": ["caller", "admin", "rule"], "mode": ["mixed"], "knowledge": ["quote"], "stance": ["refute"], "cardinality": ["set"],
@@ -312,7 +313,7 @@ FITTING: dict[str, list[Any]] = {
     "attributes": [array(["home"])], "labels:text[]": [array(["e1", "01", "mia"])], "subject": [1], "object": [2],
 }  # fmt: skip
 """What is given for parameters of these names, where rows are found by it or a check allows nothing else."""
-DOCUMENT = re.compile("detail|records|metadata|tags|plan|counts|result|hits|items|stays|selector|receipt|decision|params|"
+DOCUMENT = re.compile("detail|records|metadata|plan|counts|result|hits|items|stays|selector|receipt|decision|params|"
                       "options|baseline|profile|previous|figures|content|participants|keywords|errors|notes")  # fmt: skip
 
 

@@ -17,14 +17,13 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, TooLarge
 from amemorix.facades.rooms import IMemoryAdapter, InMemoryAdapter, MemoryEntry, Rooms
-from amemorix.facades.rooms.adapters.kernel import KernelAdapter
 from amemorix.facades.rooms.adapters.meilisearch import MeilisearchAdapter
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.postgres import PostgreSQLAdapter
 from amemorix.facades.rooms.adapters.qdrant import VectorDBAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
 from amemorix.facades.rooms.rooms import Embed
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder
 from postgres_server import postgres
 from redis_server import redis_server
 from rooms_stand_ins import Meilisearch, Pinecone
@@ -225,16 +224,14 @@ class TestPinecone(FacadeSuite):
 @with_and_without_vectors
 class TestKernel(FacadeSuite):
     @pytest.fixture
-    async def port(self, clock: FrozenClock, tmp_path: Path, embed: HashEmbedder | None) -> AsyncIterator[RoomsPort]:
-        async with AsyncExitStack() as stack:
+    async def port(self, clock: FrozenClock, opened: Any, embed: HashEmbedder | None) -> RoomsPort:
+        async def again() -> RoomsPort:
+            host = await opened(clock=clock, embed=embed)
+            port = KernelPort(Rooms(host, strict=True, clock=clock), clock, lacking(embed), "loops")
+            port.host, port.again = host, again
+            return port
 
-            async def opened() -> RoomsPort:
-                host = await stack.enter_async_context(memory_host(tmp_path, clock=clock, embed=embed))
-                port = KernelPort(Rooms(KernelAdapter(host), strict=True, clock=clock), clock, lacking(embed), "loops")
-                port.host, port.again = host, opened
-                return port
-
-            yield await opened()
+        return await again()
 
 
 class KernelPort(RoomsPort):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -14,6 +18,7 @@ from pydantic import ValidationError
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, NotReady, TooLarge
+from amemorix.facades.access import shared
 from amemorix.facades.rooms import (
     IMemory,
     IMemoryAdapter,
@@ -26,8 +31,8 @@ from amemorix.facades.rooms import (
 from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, room_of_chat
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
-from entrance import hits
+from amemorix.testing import FrozenClock, HashEmbedder, scratch_config
+from entrance import data_of, hits
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
 
@@ -50,9 +55,8 @@ async def rooms(clock: FrozenClock) -> AsyncIterator[Rooms]:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock, embed=HashEmbedder()) as host:
-        yield host
+async def memory(opened: Any, clock: FrozenClock) -> AMemorixHostService:
+    return await opened(clock=clock, embed=HashEmbedder())
 
 
 @pytest.fixture
@@ -178,6 +182,7 @@ async def test_vectors_have_one_dimension(rooms: Rooms, kernel: Rooms) -> None:
         await stored(one, "the first", embedding=[1, 0, 0])
         with pytest.raises(InvalidRequest, match="embedding"):
             await stored(one, "another", embedding=[1, 0])
+        assert len(await one.get_all_memories("r")) == 1
         with pytest.raises(InvalidRequest, match="embedding"):
             await one.search_memory("x", {"roomId": "r", "embedding": [1, 0]})
 
@@ -231,9 +236,11 @@ async def test_min_similarity_leaves_out_what_is_less_alike(kernel: Rooms, memor
     ]
 
 
-async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms) -> None:
+async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms, caplog: pytest.LogCaptureFixture) -> None:
     await stored(rooms, "the ferry leaves")
-    assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    for _ in range(2):
+        assert await found(rooms, "ferry", minSimilarity=1.0) == ["the ferry leaves"]
+    assert caplog.text.count("minSimilarity has no effect") == 1
 
 
 async def test_the_same_data_is_kept_once_if_that_is_wanted(clock: FrozenClock) -> None:
@@ -278,6 +285,28 @@ async def test_several_memories_together(clock: FrozenClock) -> None:
             assert await rooms.get_memory_by_id("both", "r") is None
 
 
+async def test_what_is_deleted_can_be_erased_at_once(memory: AMemorixHostService, clock: FrozenClock) -> None:
+    rooms = Rooms(KernelAdapter(memory, purge=True), strict=True, clock=clock)
+    await stored(rooms, "the combination is xylophone", id="zeppelin", embedding=[1, 2])
+    await stored(rooms, "it stays")
+    await memory.settle()
+    await rooms.delete_memory_by_id("zeppelin", "r")
+    files = [path.read_bytes() for path in data_of(memory).rglob("*") if path.is_file()]
+    assert any(b"it stays" in one for one in files)
+    assert [one for one in files if b"xylophone" in one or b"zeppelin" in one] == []
+
+
+def test_the_rooms_of_a_folder_are_used_from_any_loop(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    rooms = Rooms(config, strict=True)
+    try:
+        for n in range(2):
+            asyncio.run(stored(rooms, f"said in loop {n}"))
+        assert len(asyncio.run(Rooms(str(config)).get_all_memories("r"))) == 2
+    finally:
+        shared(config).close()
+
+
 async def test_a_closed_adapter_says_so(rooms: Rooms) -> None:
     await stored(rooms, "x")
     await rooms.close()
@@ -316,6 +345,28 @@ async def test_pinecone_refuses_what_it_cannot_hold() -> None:
         with pytest.raises(TooLarge, match="data"):
             await stored(rooms, "值" * 13_000, embedding=[1.0, 0.0])
     assert engine.spaces == {}
+
+
+WITHOUT_CLIENTS = """
+import sys
+sys.modules.update(dict.fromkeys(("redis", "psycopg", "qdrant_client")))
+import pkgutil, amemorix.facades.rooms.adapters as adapters
+from importlib import import_module
+from amemorix.errors import NotReady
+modules = {name: import_module(f"{adapters.__name__}.{name}") for _, name, _ in pkgutil.iter_modules(adapters.__path__)}
+import_module("amemorix.facades.rooms.mirror")
+for module, made in (("redis", "RedisAdapter"), ("postgres", "PostgreSQLAdapter"), ("qdrant", "VectorDBAdapter")):
+    try:
+        getattr(modules[module], made)("redis://x", **({"dimension": 3} if module == "qdrant" else {}))
+    except NotReady as exc:
+        print(exc)
+"""
+
+
+def test_every_adapter_is_imported_without_its_client_and_names_its_extra() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_CLIENTS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"amemorix\[\w+\]", done.stdout) == ["amemorix[redis]", "amemorix[postgres]", "amemorix[qdrant]"]
 
 
 # What rooms are for, each as the document names it.

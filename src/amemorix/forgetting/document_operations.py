@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, model_validator
 
 from ..errors import NotFound
+from ..fields import Name
 from ..ids import operation_key
 from ..ingest.documents import DocumentFilters, matching
 from ..ops import Operations, Response
@@ -29,12 +30,16 @@ ops: Operations[SDKMemoryKernel] = Operations()
 class DeleteDocuments(DocumentFilters):
     """Which documents to delete."""
 
+    chat_id: Name = Field("", description="Only of this chat.")
+    only_own: bool = Field(
+        True, description="With a chat: nothing that every chat may see, and nothing of others that it sees."
+    )
     purge: bool = Field(False, description="Erase them for good in the same call; they cannot be restored then.")
 
     @model_validator(mode="after")
     def _says_which(self) -> DeleteDocuments:
-        if not (self.source or self.source_type or self.tags or self.metadata or self.names_chat or self.chat_pattern):
-            raise ValueError("source is required (or source_type, tags, metadata, or a chat)")
+        if not (self.source or self.source_type or self.tags or self.metadata or self.chat_id):
+            raise ValueError("source is required (or source_type, tags, metadata, or chat_id)")
         return self
 
 
@@ -52,10 +57,11 @@ class DeletedDocuments(Response):
 @ops.operation("memory_document_admin", "delete", effect="destructive")
 async def delete_documents(kernel: SDKMemoryKernel, request: DeleteDocuments) -> DeletedDocuments:
     """Delete documents in one transaction; that nothing matches is no error."""
-    zone = kernel.zones.of(request.chat_id, request.group_id, request.user_id)
+    caller = Caller(request.chat_id, respect_filter=False, only_own=bool(request.chat_id) and request.only_own)
+    zone = kernel.zones.of(request.chat_id)
 
     def read(db: Connection) -> tuple[list[str], list[int], list[int]]:
-        scopes = Access(kernel.store.names, kernel.config).scopes(db, Caller.of(request))
+        scopes = Access(kernel.store.names, kernel.config).scopes(db, caller)
         found = list(matching(db, request, Sight(scopes, kernel.surroundings.clock.now()), zone))
         there = {one.key for one in found}
         documents = [one.id for one in found]

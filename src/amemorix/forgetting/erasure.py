@@ -17,7 +17,9 @@ from .byte_search import Patterns
 
 __all__ = ["IDS", "NAMES", "NOTES", "TEXTS", "THINGS", "Targets", "traces", "vectors_kept"]
 
-TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
+TEXTS = (
+    ("paragraphs", "traces_of_paragraphs"), ("paragraphs", "traces_of_originals"), ("facts", "traces_of_facts"),
+)  # fmt: skip
 NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"), ("refs", "traces_of_vector_attributes"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
@@ -236,6 +238,10 @@ def held(
         while page := db.run("texts_kept", after=after).fetchall():
             yield from (text.encode() for id_, text in page if id_ not in going)
             after = page[-1][0]
+        after = 0
+        while originals := db.run("originals_kept", after=after).fetchall():
+            yield from (text.encode() for _, text, ids in originals if going.isdisjoint(map(int, ids.split(","))))
+            after = originals[-1][0]
 
     said = (
         names if names is not None else chain((row[0].encode() for row in db.run("names_kept")), vectors_kept(db, ()))

@@ -237,6 +237,11 @@ union all select alias || char(10) || norm from entity_aliases where entity not 
 -- name: traces_of_paragraphs
 select content from paragraphs where id in (select value from json_each(:ids));
 
+-- name: traces_of_originals
+select o.content from originals o
+where exists (select 1 from paragraphs p where p.ref = o.ref and p.revision = o.revision
+                                           and p.id in (select value from json_each(:ids)));
+
 -- name: traces_of_notes
 select tags, metadata from paragraphs where id in (select value from json_each(:ids));
 
@@ -284,6 +289,13 @@ select person_id from persons where id in (select value from json_each(:ids));
 -- name: texts_kept
 -- everything that a row which stays may say, a page at a time
 select id, content || char(10) || tags || char(10) || metadata from paragraphs where id > :after order by id limit 2000;
+
+-- name: originals_kept
+-- with the paragraphs that each tells, the documents of a page at a time
+select o.ref, o.content, group_concat(p.id) from originals o
+join paragraphs p on p.ref = o.ref and p.revision = o.revision
+where o.ref in (select distinct r.ref from originals r where r.ref > :after order by r.ref limit 500)
+group by o.ref, o.revision, o.content order by o.ref;
 
 -- name: names_kept
 -- only: sqlite

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from ..errors import InvalidRequest
-from ..fields import ManyChatsRequest, Name, OneOrMore, RequiredName, Tags, TimeInput
+from ..fields import Name, OneOrMore, RequiredName, Tags, TimeInput
 from ..ids import HIGHEST, paragraph_key, row_number
 from ..language.times import read_bound
+from ..ops import Request
 from ..store.access import Sight
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
@@ -27,6 +28,15 @@ __all__ = [
 
 MOST_IDS = 1_000
 PORTION = 500
+WALKS = {
+    ("created", False): "documents_created_after", ("created", True): "documents_created_before",
+    ("updated", False): "documents_updated_after", ("updated", True): "documents_updated_before",
+}  # fmt: skip
+"""The statement for an order, ascending or descending."""
+SHOWN = (
+    "external_id", "source", "source_type", "chat_id", "created_at", "updated_at", "revision", "expires_at", "time", "derive",
+)  # fmt: skip
+"""Columns of a document as it is shown, beside its words, metadata and tags."""
 Order = Literal["created", "updated"]
 Place = tuple[float, int]
 """The time by which a document is listed, and its row."""
@@ -44,7 +54,7 @@ TextIds = Annotated[list[TextId], OneOrMore, Field(max_length=MOST_IDS)]
 CallersIds = Annotated[list[RequiredName], OneOrMore, Field(max_length=MOST_IDS)]
 
 
-class DocumentFilters(ManyChatsRequest):
+class DocumentFilters(Request):
     """Which documents are meant."""
 
     source: Name = Field("", description="Only of the source of this name.")
@@ -84,6 +94,7 @@ class Document(BaseModel):
     revision: int = 1
     expires_at: float | None = None
     time: float | None = Field(default=None, description="When it happened; null where it is undated.")
+    derive: bool = Field(default=True, description="False: nothing is read out of it.")
     paragraph_ids: list[str] = Field(default_factory=list)
 
 
@@ -154,33 +165,18 @@ def of_texts(db: Connection, ids: Iterable[int], sight: Sight) -> list[Found]:
 
 def whole(db: Connection, ids: Sequence[int]) -> list[Document]:
     """Documents as they are shown, in the order of their rows."""
+    places = {id_: place for place, id_ in enumerate(ids)}
     words: dict[int, list[tuple[int, str, str | None]]] = {}
     for ref, *paragraph in db.run("documents_words", ids=array(ids)):
         words.setdefault(ref, []).append((paragraph[0], paragraph[1], paragraph[2]))
-    rows = {row[0]: row[1:] for row in db.run("documents_whole", ids=array(ids))}
     items: list[Document] = []
-    for id_ in (one for one in ids if one in rows):
-        (
-            external_id,
-            source,
-            source_type,
-            chat_id,
-            created_at,
-            updated_at,
-            revision,
-            expires_at,
-            time,
-            tags,
-            metadata,
-        ) = rows[id_]
+    for id_, metadata, tags, *row in sorted(db.run("documents_whole", ids=array(ids)), key=lambda row: places[row[0]]):
         parts = words[id_]
         items.append(
             Document(
-                id=paragraph_key(parts[0][0]), external_id=external_id,
-                text=parts[0][2] or joined(content for _, content, _ in parts), metadata=json.loads(metadata),
-                tags=json.loads(tags), source=source, source_type=source_type, chat_id=chat_id, created_at=created_at,
-                updated_at=updated_at, revision=revision, expires_at=expires_at, time=time,
-                paragraph_ids=[paragraph_key(paragraph) for paragraph, _, _ in parts],
+                id=paragraph_key(parts[0][0]), text=parts[0][2] or joined(content for _, content, _ in parts),
+                metadata=json.loads(metadata), tags=json.loads(tags),
+                paragraph_ids=[paragraph_key(paragraph) for paragraph, _, _ in parts], **dict(zip(SHOWN, row, strict=True)),
             )
         )  # fmt: skip
     return items
@@ -201,10 +197,8 @@ def cursor_of(place: Place) -> str:
 
 
 def _of_source(db: Connection, source: int, order: Order, start: Place, *, descending: bool) -> Iterator[Found]:
-    side = "before" if descending else "after"
-    while rows := db.run(
-        f"documents_{order}_{side}", source=source, at=start[0], id=start[1], limit=PORTION
-    ).fetchall():
+    name = WALKS[order, descending]
+    while rows := db.run(name, source=source, at=start[0], id=start[1], limit=PORTION).fetchall():
         some = [Found(*row) for row in rows]
         yield from some
         if len(some) < PORTION:

@@ -43,17 +43,17 @@ from json_each(:ids) t join paragraphs p on p.id = t.value join documents d on d
 order by t.key;
 
 -- name: documents_whole
-select d.id, d.external_id, s.name, s.source_type, coalesce(c.chat_id, ''), d.created_at, d.updated_at, d.revision, d.expires_at,
-       p.event_start, d.tags, d.metadata
+select d.id, d.metadata, d.tags, d.external_id, s.name, s.source_type, coalesce(c.chat_id, ''), d.created_at, d.updated_at,
+       d.revision, d.expires_at, p.event_start, p.derive
 from documents d join sources s on s.id = d.source join paragraphs p on p.id = d.paragraph left join chats c on c.id = p.chat
 where d.id in (select value from json_each(:ids));
 
 -- name: documents_words
--- their paragraphs, each with the original where every paragraph of that wording still stands
-select p.ref, p.id, p.content,
-       (select o.content from originals o where o.ref = p.ref and o.revision = p.revision and not exists (
-            select 1 from paragraphs g where g.ref = p.ref and g.revision = p.revision
-                                         and (g.deleted_at is not null or g.superseded_at is not null)))
+-- their paragraphs, the first with the original where every paragraph of that wording still stands
+select p.ref, p.id, p.content, case when p.position = 0 then (
+    select o.content from originals o where o.ref = p.ref and o.revision = p.revision and not exists (
+        select 1 from paragraphs g where g.ref = p.ref and g.revision = p.revision
+                                     and (g.deleted_at is not null or g.superseded_at is not null))) end
 from paragraphs p
 where p.ref in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
 order by p.ref, p.position;

@@ -150,6 +150,13 @@ class IngestText(_Ingest):
     )
     wait: Wait = ""
 
+    @model_validator(mode="after")
+    def _derives_or_not(self) -> IngestText:
+        for name in ("entities", "relations"):
+            if getattr(self, name) and not self.derive:
+                raise _at((name,), "with derive = false a text has none")
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _has_no_speaker(cls, value: Any) -> Any:
@@ -342,7 +349,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     return answer
 
 
-@ops.operation("ingest_texts", effect="write")
+@ops.operation("ingest_texts", effect="write", role="write")
 async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsResult:
     """Store many texts in one transaction; durable when it returns."""
     if not kernel.config.plugin.enabled:

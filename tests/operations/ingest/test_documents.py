@@ -77,7 +77,7 @@ async def test_what_a_document_says_of_itself(host: AMemorixHostService, clock: 
     assert item == {
         "id": "p1", "external_id": "x", "text": "A kite.", "metadata": {"n": 1}, "tags": ["b", "a"], "source": "s",
         "source_type": "flow", "chat_id": "c", "created_at": start, "updated_at": start, "revision": 1,
-        "expires_at": start + 900, "time": 1_700_000_000, "paragraph_ids": ["p1"],
+        "expires_at": start + 900, "time": 1_700_000_000, "derive": True, "paragraph_ids": ["p1"],
     }  # fmt: skip
     await told(host, "A red kite.", external_id="x", source="s", source_type="flow", chat_id="c", metadata={"n": 2})
     (item,) = (await documents(host, "get", source="s", external_id="x"))["items"]
@@ -398,3 +398,74 @@ async def test_who_may(host: AMemorixHostService) -> None:
             assert (await host.invoke("memory_document_admin", args))["error_code"] == "forbidden"
     await host.update_config({"filter.enabled": True, "filter.mode": "blacklist", "filter.chats": ["c"]})
     assert await ids(host, chat_id="c") == []
+
+
+async def test_who_may_store_many(host: AMemorixHostService) -> None:
+    mine, theirs, everybodys = ({"text": "x", "chat_id": "c"}, {"text": "y", "chat_id": "d"}, {"text": "z"})
+    with entered_by("http", Grant("read")):
+        assert (await host.invoke("ingest_texts", {"items": [mine]}))["error_code"] == "forbidden"
+    with entered_by("http", Grant("write")):
+        assert (await host.invoke("ingest_texts", {"items": [mine, theirs]}))["success"]
+        assert (await host.invoke("ingest_texts", {"items": [mine, everybodys]}))["error_code"] == "forbidden"
+    with entered_by("http", Grant("write", frozenset({"c"}))):
+        assert (await host.invoke("ingest_texts", {"items": [mine]}))["success"]
+        assert (await host.invoke("ingest_texts", {"items": [mine, theirs]}))["error_code"] == "forbidden"
+    await refused(host, "ingest_texts", {"items": [{"text": "x", "chat_id": None}]}, "chat_id")
+    unknown = await call(host, "ingest_texts", items=[{"text": "x", "colour": 1}])
+    assert "items.0.colour" in unknown["warnings"][0]
+
+
+SAID = "I am Ann Baker, I live in Leeds, I am allergic to peanuts and work for Kestrel Ltd."
+
+
+async def test_nothing_is_read_out_of_what_is_only_kept(
+    host: AMemorixHostService, tmp_path: Path, clock: FrozenClock
+) -> None:
+    async def derived(host: AMemorixHostService) -> dict[str, Any]:
+        await host.settle()
+        asked = await call(host, "search_memory", query="where does Ann live?", chat_id="c", user_id="ann")
+        profile = await call(host, "get_person_profile", person_id="ann")
+        return {
+            "facts": asked["facts"], "profile": profile["summary"],
+            "rows": [rows(host, f"select count(*) from {table}") for table in ("facts", "episodes", "paragraph_entities", "relations")],
+        }  # fmt: skip
+
+    turns = [{"speaker": "ann", "text": f"{SAID} Line {i}."} for i in range(6)]
+    await call(host, "ingest_messages", chat_id="c", messages=turns, derive=False)
+    for i in range(4):
+        await told(host, f"{SAID} Note {i}.", chat_id="c", person_ids=["ann"], source_type="person_fact", derive=False)
+    await call(host, "ingest_summary", chat_id="c", external_id="s", text=f"A summary: {SAID}", derive=False)
+    nothing = await derived(host)
+    assert (nothing["facts"], nothing["rows"]) == ([], [[(0,)]] * 4)
+    assert "Leeds" not in json.dumps(nothing["profile"])
+    assert len(await contents(host, "Ann Baker Leeds", limit=20)) == 11
+
+    # names that become known later, a rebuild of what is derived, and a move to another memory change nothing
+    await call(host, "memory_graph_admin", "create_node", name="Kestrel Ltd")
+    await host.settle()
+    assert rows(host, "select count(*) from paragraph_entities") == [(0,)]
+    exported = await call(host, "memory_runtime_admin", "export")
+    async with memory_host(tmp_path / "other", clock=clock) as other:
+        place = data_of(other) / "exports" / "in.jsonl"
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(Path(exported["path"]).read_bytes())
+        await call(other, "memory_runtime_admin", "import_export", path="in.jsonl")
+        moved = await derived(other)
+    assert (moved["facts"], moved["rows"]) == ([], [[(0,)]] * 4)
+
+    for args in ({"entities": ["Leeds"]}, {"relations": [{"subject": "a", "predicate": "b", "object": "c"}]}):
+        await refused(host, "ingest_text", {"text": "x", "derive": False, **args}, next(iter(args)))
+
+
+async def test_told_again_to_be_read_or_not(host: AMemorixHostService) -> None:
+    note = {"chat_id": "c", "person_ids": ["ann"], "source_type": "person_fact", "external_id": "n", "source": "s"}
+    await told(host, SAID, **note)
+    await host.settle()
+    assert (await call(host, "search_memory", query="Where does ann live?", chat_id="c"))["facts"]
+    again = await told(host, SAID, **note, derive=False)
+    assert again["superseded_ids"]
+    await host.settle()
+    assert (await call(host, "search_memory", query="Where does ann live?", chat_id="c"))["facts"] == []
+    (item,) = (await documents(host, "get", source="s", external_id="n"))["items"]
+    assert item["derive"] is False
+    assert (await told(host, SAID, **note, derive=False))["reason"] == "exists"

@@ -23,7 +23,7 @@ class RoomMirror:
     """Copies what is stored, changed, deleted, expired and purged in the rooms of a memory into an adapter.
 
     `state` is a file in which it notes how far it is, so that it goes on from there; without one it compares every room
-    when it begins. The adapter's rooms are the mirror's alone: an entry that the memory does not have is deleted.
+    that has entries when it begins. The adapter's rooms are the mirror's alone: an entry that the memory does not have is deleted.
     """
 
     def __init__(

@@ -45,7 +45,6 @@ class Rooms:
         self._strict = strict
         self._clock = clock or SystemClock()
         self._last = datetime.min.replace(tzinfo=UTC)
-        self._warned = False
 
     async def __aenter__(self) -> Self:
         await self.init()

@@ -377,9 +377,6 @@ class TypedCalls:
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
     @overload
-    def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['amend'], **arguments: Unpack[records.AmendTexts]) -> records.Amended:
-        """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
-    @overload
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['history'], **arguments: Unpack[records.TextHistory]) -> records.Wordings:
         """Show the wordings that a text has had, deleted ones too until they are purged."""
     @overload
@@ -846,9 +843,6 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
-    @overload
-    async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['amend'], **arguments: Unpack[records.AmendTexts]) -> records.Amended:
-        """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['history'], **arguments: Unpack[records.TextHistory]) -> records.Wordings:
         """Show the wordings that a text has had, deleted ones too until they are purged."""

@@ -104,7 +104,7 @@ def put(db: Connection, row: RelationRow) -> None:
 
 def evidence(db: Connection, relation: int) -> list[int]:
     """Every paragraph behind a relation, whatever its state."""
-    return [row[0] for row in db.run("relations_paragraphs", relation=relation)]
+    return [row[0] for row in db.run("relation_paragraphs", relation=relation)]
 
 
 def link(db: Connection, relations: Iterable[int], paragraphs: Iterable[int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
 from collections import Counter
@@ -21,6 +22,7 @@ from ..models import MemoryEntry, MemorySearchOptions
 __all__ = ["BlockingAdapter", "by_similarity", "by_words"]
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 SWEEP_SECONDS = 60.0
 """How often a write also removes what has expired."""
 
@@ -42,6 +44,7 @@ class BlockingAdapter:
         self._opened = self._closed = False
         self._dimension = 0
         self._swept = -math.inf
+        self._warned = False
 
     @property
     def now(self) -> datetime:
@@ -108,6 +111,11 @@ class BlockingAdapter:
             raise InvalidRequest(
                 f"embedding: that of the query has {len(options.embedding or ())} numbers, those stored have {self._dimension}.",
                 field="embedding",
+            )
+        if options.min_similarity and not compared and not self._warned:
+            self._warned = True
+            log.warning(
+                "minSimilarity has no effect: there is no vector of the query to compare with (Rooms(embed=…))."
             )
         near = self._near(options) if compared else []
         if len(near) < options.limit:

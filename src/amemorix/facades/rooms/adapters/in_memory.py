@@ -22,7 +22,8 @@ class InMemoryAdapter(BlockingAdapter):
 
     def _all(self, room_id: str) -> list[MemoryEntry]:
         now = self.now
-        return [one for one in self._rooms.get(room_id, {}).values() if not one.expires_at or one.expires_at > now]
+        held = (one for one in self._rooms.get(room_id, {}).values() if not one.expires_at or one.expires_at > now)
+        return sorted(held, key=lambda one: one.created_at)
 
     def _delete(self, room_id: str, id: str) -> None:
         self._rooms.get(room_id, {}).pop(id, None)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
-from ....errors import InvalidRequest, NotFound, NotReady
+from ....errors import Conflict, InvalidRequest, NotFound, NotReady
 from ...access import Caller, caller_of
 from ..models import MemoryEntry, MemorySearchOptions
 
 if TYPE_CHECKING:
     from ...access import AnyMemory
 
-__all__ = ["KernelAdapter", "chat_of_room", "room_of_chat"]
+__all__ = ["PREFIX", "SOURCE_TYPE", "KernelAdapter", "chat_of_room", "room_of_chat"]
 
 SOURCE_TYPE = "room"
 PREFIX = "room:"
@@ -48,7 +48,8 @@ class KernelAdapter:
         self._caller: Caller | None = None
         self._stored_as = {"wait": wait, "derive": derive}
         self._purge = purge
-        self._has_space = False
+        self._dimension = 0
+        """Of the vectors that callers brought, once it is known."""
 
     async def init(self) -> None:
         if self._caller is None:
@@ -65,16 +66,18 @@ class KernelAdapter:
 
     async def create_memory(self, input: MemoryEntry) -> MemoryEntry:
         place, id = _place(input.room_id), _name(input.id)
+        if input.embedding and len(input.embedding) != self._dimension:
+            await self._make_space(len(input.embedding))
         expires = input.expires_at.timestamp() if input.expires_at else "never"
         answer = await self.call(
-            "ingest_text", **place, respect_filter=False, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+            "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
             metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
             **self._stored_as,
         )  # fmt: skip
         if answer["reason"] in ("disabled", "chat_filtered"):
             raise NotReady(f"The memory took nothing ({answer['reason']}).", reason=answer["reason"])
         if input.embedding:
-            await self._add_vector(place["chat_id"], id, input)
+            await self._add_vector(place["chat_id"], id, input.embedding)
         elif answer["reason"] or answer["superseded_ids"]:
             await self._delete_vectors(ids=[_vector_id(place["chat_id"], id)])
         return input
@@ -87,7 +90,7 @@ class KernelAdapter:
         found = dict.fromkeys(await self._near(place["chat_id"], options))
         if len(found) < options.limit:
             answer = await self.call(
-                "search_memory", **place, respect_filter=False, query=query, only_own=True, gate=False,
+                "search_memory", **place, query=query, only_own=True, gate=False,
                 limit=min(MOST_HITS, 4 * options.limit), min_similarity=options.min_similarity,
             )  # fmt: skip
             found |= dict.fromkeys(hit["external_id"] for hit in answer["hits"])
@@ -139,27 +142,33 @@ class KernelAdapter:
         if not options.embedding:
             return []
         asked = {"space": SPACE, "vector": options.embedding, "limit": options.limit, "filters": {"room": chat}}
-        with suppress(NotFound):  # nobody has brought a vector
-            answer = await self.call("memory_vector_admin", action="search", **asked)
-            least = options.min_similarity or 0
-            return [one["ref"]["external_id"] for one in answer["items"] if max(one["score"], 0) >= least]
-        return []
-
-    async def _add_vector(self, chat: str, id: str, entry: MemoryEntry) -> None:
-        if not self._has_space:
-            await self.call("memory_vector_admin", action="create_space", space=SPACE)
-            self._has_space = True
-        ref = {"source": chat, "external_id": id, "chat_id": chat}
-        item = {"id": _vector_id(chat, id), "vector": entry.embedding, "attributes": {"room": chat}, "ref": ref}
         try:
-            await self.call("memory_vector_admin", action="add", space=SPACE, items=[item])
+            answer = await self.call("memory_vector_admin", action="search", **asked)
+        except NotFound:  # nobody has brought a vector
+            return []
         except InvalidRequest as exc:
             raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+        least = options.min_similarity or 0
+        return [one["ref"]["external_id"] for one in answer["items"] if max(one["score"], 0) >= least]
+
+    async def _make_space(self, dimension: int) -> None:
+        """Raises InvalidRequest if there are vectors of another dimension."""
+        try:
+            await self.call("memory_vector_admin", action="create_space", space=SPACE, dimension=dimension)
+        except Conflict as exc:
+            raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+        self._dimension = dimension
+
+    async def _add_vector(self, chat: str, id: str, vector: list[float]) -> None:
+        ref = {"source": chat, "external_id": id, "chat_id": chat}
+        item = {"id": _vector_id(chat, id), "vector": vector, "attributes": {"room": chat}, "ref": ref}
+        await self.call("memory_vector_admin", action="add", space=SPACE, items=[item])
 
     async def _delete(self, room_id: str, *, external_ids: list[str] | None = None, **vectors: Any) -> None:
-        asked = {**_place(room_id), "only_own": True, "external_ids": external_ids or [], "purge": self._purge}
-        await self.call("memory_document_admin", action="delete", **asked)
-        await self._delete_vectors(**vectors)
+        await self._delete_vectors(**vectors)  # first: with the document they are hidden
+        asked = {"external_ids": external_ids or [], "purge": self._purge}
+        chat = chat_of_room(room_id)
+        await self.call("memory_document_admin", action="delete", source=chat, chat_id=chat, only_own=True, **asked)
 
     async def _delete_vectors(self, **which: Any) -> None:
         with suppress(NotFound):  # nobody has brought a vector
@@ -178,7 +187,7 @@ def room_of_chat(chat_id: str) -> str:
 
 def _place(room_id: str) -> dict[str, Any]:
     chat = chat_of_room(room_id)
-    return {"chat_id": chat, "source": chat}
+    return {"chat_id": chat, "source": chat, "respect_filter": False}
 
 
 def _name(text: str) -> str:

@@ -98,7 +98,7 @@ class RedisAdapter(BlockingAdapter):
                 found.append(entry)
             elif not values:
                 self._redis.eval(SCRIPT, 2, room, f"{room}:{id}", id)
-        return found
+        return sorted(found, key=lambda one: one.created_at)
 
     def _delete(self, room_id: str, id: str) -> None:
         with self._redis.pipeline() as both:
