@@ -391,7 +391,17 @@ def address() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["sqlite3", "sqlite3 of new", "aiosqlite", "psycopg", "psycopg autocommit", "psycopg awaited"])
+@pytest.fixture(
+    params=[
+        "sqlite3",
+        "sqlite3 autocommit",
+        "sqlite3 begins",
+        "aiosqlite",
+        "psycopg",
+        "psycopg autocommit",
+        "psycopg awaited",
+    ]
+)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Any, Query]]:
     """A connection with an empty table, and what reads by it."""
     kind: str = request.param
@@ -422,9 +432,9 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         async with aiosqlite.connect(path) as db:
             yield db, query
         return
-    if "new" in kind and sys.version_info < (3, 12):
+    if kind != "sqlite3" and sys.version_info < (3, 12):
         pytest.skip("sqlite3 has the attribute autocommit from Python 3.12 on")
-    options: dict[str, Any] = {"autocommit": False} if "new" in kind else {}
+    options: dict[str, Any] = {} if kind == "sqlite3" else {"autocommit": "autocommit" in kind}
     with closing(sqlite3.connect(path, **options)) as db:
         yield db, query
 

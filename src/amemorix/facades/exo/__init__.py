@@ -1,24 +1,47 @@
 """Exo's memories over this one: stores of items, short-term and long-term memory, and what is built around them."""
 
-# ruff: noqa: F403, F405
-
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base import *
-    from .dedup import *
-    from .encryption import *
-    from .events import *
-    from .long_term import *
-    from .migrations import *
-    from .orchestrator import *
-    from .postgres import *
-    from .short_term import *
-    from .store import *
-    from .summary import *
+    from .base import (
+        AIMemory,
+        HumanMemory,
+        MemoryCategory,
+        MemoryError,
+        MemoryItem,
+        MemoryMetadata,
+        MemoryStatus,
+        MemoryStore,
+        SystemMemory,
+        ToolMemory,
+    )
+    from .dedup import MemUpdateChecker, UpdateAction, UpdateDecision
+    from .encryption import EncryptedMemoryStore, derive_key
+    from .events import EventBus, MemoryEventEmitter
+    from .long_term import AgentMemory, LongTermMemory, SearchManager
+    from .migrations import Migration, MigrationError, MigrationRunner
+    from .orchestrator import (
+        ExtractionTask,
+        ExtractionType,
+        Extractor,
+        MemoryOrchestrator,
+        OrchestratorConfig,
+        TaskStatus,
+    )
+    from .postgres import PostgresStore
+    from .short_term import ShortTermMemory
+    from .store import KernelStore
+    from .summary import (
+        SummaryConfig,
+        SummaryResult,
+        SummaryTemplate,
+        SummaryTrigger,
+        check_trigger,
+        generate_summary,
+    )
 
 _ON_USE = {
     "base": (

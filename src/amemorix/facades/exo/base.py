@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 __all__ = [
     "AIMemory", "HumanMemory", "MemoryCategory", "MemoryError", "MemoryItem", "MemoryMetadata", "MemoryStatus",
     "MemoryStore", "StoreAround", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "digest_of", "inner_stores", "item_of",
-    "json_in", "matches", "named_fields", "now", "quoted",
+    "json_in", "named_fields", "now", "quoted",
 ]  # fmt: skip
 
 
@@ -186,24 +186,6 @@ def checked_limit(limit: int) -> int:
     if limit < 1:
         raise MemoryError("limit: has to be at least 1.")
     return limit
-
-
-def matches(
-    item: MemoryItem, metadata: Any = None, memory_type: str | None = None, category: MemoryCategory | None = None,
-    status: MemoryStatus | None = None,
-) -> bool:  # fmt: skip
-    """Whether an item meets every filter that is given."""
-    if metadata is not None:
-        wanted, own = MemoryMetadata.model_validate(metadata), item.metadata
-        if any(value not in (None, getattr(own, name)) for name, value in wanted if name != "extra"):
-            return False
-        if any(key not in own.extra or own.extra[key] != value for key, value in wanted.extra.items()):
-            return False
-    return (
-        memory_type in (None, item.memory_type)
-        and category in (None, item.category)
-        and (item.status != MemoryStatus.DISCARD if status is None else item.status == status)
-    )
 
 
 class StoreAround:

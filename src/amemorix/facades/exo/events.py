@@ -15,7 +15,7 @@ from .base import MemoryError, MemoryItem, MemoryMetadata, MemoryStore, StoreAro
 __all__ = ["MEMORY_ADDED", "MEMORY_CLEARED", "MEMORY_SEARCHED", "EventBus", "MemoryEventEmitter"]
 
 log = logging.getLogger(__name__)
-WAIT_SECONDS, AGAIN_SECONDS = 60.0, 1.0
+WAIT_SECONDS, AGAIN_SECONDS = 10.0, 1.0
 """How long a call waits for a change, and how long nothing is asked after one that failed."""
 MEMORY_ADDED, MEMORY_SEARCHED, MEMORY_CLEARED = "memory:added", "memory:searched", "memory:cleared"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,7 +44,7 @@ class MigrationRunner:
         """
         sql = queries(("facades/exo",))
         await _done(db.execute(sql["exo_migration_table"]))
-        await _commit(db)
+        await _end(db, "commit")
         for step in self._migrations:
             if step.version <= await self._version(db):
                 continue
@@ -52,15 +52,15 @@ class MigrationRunner:
             record = sql["exo_migration_record"].format(
                 version=step.version, description=step.description.replace("'", "''"), at=now()
             )
-            begin = "" if getattr(db, "autocommit", None) is False else "begin;"
+            begin = "" if _begins_by_itself(db) else "begin;"
             try:
                 await _done(getattr(db, "executescript", db.execute)(f"{begin}{record};\n{step.up_sql}"))
-                await _commit(db)
+                await _end(db, "commit")
             except Exception as exc:  # of any driver
-                await _done(db.rollback() if hasattr(db, "rollback") else db.execute("rollback"))
+                await _end(db, "rollback")
                 if step.version > await self._version(db):
                     raise MigrationError(f"Migration {step.version} ({step.description}) failed: {exc}") from exc
-        await _commit(db)  # what has been read opened a transaction, in some drivers
+        await _end(db, "commit")  # what has been read opened a transaction, in some drivers
 
     async def _version(self, db: Any) -> float:
         statement = queries(("facades/exo",))["exo_migration_version"]
@@ -73,8 +73,16 @@ class MigrationRunner:
         return float("-inf") if found is None else found
 
 
-async def _commit(db: Any) -> None:
-    await _done(db.commit() if hasattr(db, "commit") else db.execute("commit"))
+async def _end(db: Any, how: Literal["commit", "rollback"]) -> None:
+    """End the transaction, if there is one."""
+    if _begins_by_itself(db):
+        await _done(getattr(db, how)())
+    elif getattr(db, "in_transaction", True):
+        await _done(db.execute(how))
+
+
+def _begins_by_itself(db: Any) -> bool:
+    return getattr(db, "autocommit", None) is False
 
 
 async def _done(result: Any) -> Any:

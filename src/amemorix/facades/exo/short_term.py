@@ -14,7 +14,6 @@ from .base import (
     MemoryStatus,
     checked_limit,
     item_of,
-    matches,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +73,10 @@ class ShortTermMemory:
         found = [
             item
             for item in talk
-            if matches(item, None, memory_type, category, status) and (not query.strip() or _says(item, query))
+            if memory_type in (None, item.memory_type)
+            and category in (None, item.category)
+            and (item.status != MemoryStatus.DISCARD if status is None else item.status == status)
+            and (not query.strip() or _says(item, query))
         ][-limit:]
         return found if query or memory_type or category or status else _whole_calls(found)
 
