@@ -62,7 +62,7 @@ class Door:
 @asynccontextmanager
 async def served(host: AMemorixHostService, tokens: Tokens | None = None) -> AsyncGenerator[str]:
     """The address at which a daemon in this process answers for the memory."""
-    server = uvicorn.Server(uvicorn.Config(create_app(host, tokens=tokens), port=0, lifespan="off", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(create_app(host, tokens=tokens), port=0, log_config=None))
     running = asyncio.create_task(server.serve())
     try:
         while not server.started:  # noqa: ASYNC110  # there is no event of it

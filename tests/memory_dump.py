@@ -10,10 +10,10 @@ from entrance import reading
 
 __all__ = ["every_row", "tables"]
 
-NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "tasks", "meta", "name_news",
+NOT_COMPARED = ("changes", "document_changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "tasks", "meta", "name_news",
                 "audit")  # fmt: skip
 """The logs of changes, the record of deletions, and how far the background has come."""
-ACCOUNTS = ("changes", "audit", "sqlite_sequence")
+ACCOUNTS = ("changes", "document_changes", "audit", "sqlite_sequence")
 NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news")
 """Rows that are derived again and get other numbers."""
 

@@ -17,6 +17,9 @@ EXTRAS = {
     "openai-agents": ("agents",),
     "pydantic-ai": ("pydantic_ai",),
     "langgraph": ("langgraph",),
+    "redis": ("redis",),
+    "postgres": ("psycopg",),
+    "qdrant": ("qdrant_client",),
 }
 """Extra -> the modules that come with it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from .ids import HIGHEST
 from .language.normalise import clean_text, normalise_name
@@ -13,7 +13,7 @@ from .ops import ScopedRequest
 
 __all__ = [
     "AskingRequest", "ChatRequest", "Count", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "Offset",
-    "OneOrMore", "PathInput", "RequiredName", "TimeInput",
+    "OneOrMore", "PathInput", "RequiredName", "Tags", "TimeInput", "WholeText",
 ]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
@@ -39,6 +39,12 @@ def _time_or_words(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST_NUMBER:
         raise ValueError("must be a time: epoch seconds or a text")
     return float(value)
+
+
+def _whole_characters(value: str) -> str:
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("holds half a surrogate pair, which is no character")
+    return value
 
 
 def _refuse_no_characters(value: str) -> None:
@@ -79,9 +85,12 @@ def _one_or_more(value: Any) -> Any:
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
 Offset = Annotated[int, Field(ge=0, le=HIGHEST), BeforeValidator(_not_a_truth_value)]
 PathInput = Annotated[str, AfterValidator(_path)]
+WholeText = Annotated[str, StringConstraints(strip_whitespace=False), AfterValidator(_whole_characters)]
+"""A text with the blank space around it."""
 TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
 Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
 RequiredName = Annotated[Name, Field(min_length=1)]
+Tags = Annotated[list[RequiredName], BeforeValidator(_one_or_more), Field(max_length=1_000)]
 LetteredName = Annotated[RequiredName, AfterValidator(_has_letters)]
 """A name by which something can be known."""
 OneOrMore = BeforeValidator(_one_or_more)
@@ -117,9 +126,15 @@ class ManyChatsRequest(AskingRequest):
         description="Without chat, group and user: of all chats only those whose ids are like this, `*` standing for any "
         "characters (`qq:*`), and nothing that every chat may see.",
     )
+    only_own: bool = Field(
+        False,
+        description="Beside a chat, group or user: only its own, and nothing global or shared with it.",
+    )
 
     @model_validator(mode="after")
     def _pattern_or_chat(self) -> ManyChatsRequest:
         if self.chat_pattern and self.names_chat:
             raise ValueError("chat_pattern: give it, or the chat, group and user that asks")
+        if self.only_own and not self.names_chat:
+            raise ValueError("chat_id is required beside only_own (or group_id, or user_id)")
         return self

@@ -11,11 +11,10 @@ from typing import Any, Literal, Required, TypedDict
 __all__ = [
     "Moment",
     "AddFact",
+    "AddVectors",
     "Alias",
     "AliasEdit",
     "Aliases",
-    "AmendTexts",
-    "Amended",
     "AppliedItem",
     "ApplyBest",
     "ApplyProfile",
@@ -51,6 +50,7 @@ __all__ = [
     "CorrectionPlan",
     "CorrectionPlans",
     "CorrectionPreview",
+    "CountDocuments",
     "CreateBackfill",
     "CreateEdge",
     "CreateLpmmConvert",
@@ -59,19 +59,33 @@ __all__ = [
     "CreateNode",
     "CreatePaste",
     "CreateRawScan",
+    "CreateSpace",
     "CreateTask",
     "CreateUpload",
+    "DeleteDocuments",
     "DeleteItem",
     "DeleteNode",
     "DeletePlan",
     "DeleteSource",
     "DeleteSources",
+    "DeleteVectors",
     "DeletedBackup",
+    "DeletedDocuments",
     "Deletion",
+    "Described",
+    "Document",
+    "DocumentChange",
+    "DocumentChangesSince",
+    "DocumentCount",
+    "DocumentPage",
+    "DocumentRef",
+    "Documents",
     "EdgeAnswer",
     "EdgeDetail",
     "EdgeEdit",
     "EdgeItem",
+    "EmbedTexts",
+    "Embedded",
     "EmbeddingProgress",
     "EnqueueFeedback",
     "EntityInput",
@@ -111,14 +125,18 @@ __all__ = [
     "FileInput",
     "FileItem",
     "FindingItem",
+    "FollowChanges",
     "FormatItem",
     "Found",
     "FoundItem",
     "FoundTexts",
+    "FoundVector",
+    "FoundVectors",
     "FullProfile",
     "GenerationItem",
     "GetChunks",
     "GetContext",
+    "GetDocuments",
     "GetEpisode",
     "GetFact",
     "GetGraph",
@@ -130,6 +148,7 @@ __all__ = [
     "GetRounds",
     "GetTexts",
     "GetTuningTask",
+    "GetVectors",
     "GivenBack",
     "GraphPage",
     "History",
@@ -138,10 +157,12 @@ __all__ = [
     "ImportExport",
     "ImportItem",
     "ImportedExport",
+    "InSpace",
     "IngestMessages",
     "IngestResult",
     "IngestSummary",
     "IngestText",
+    "IngestTexts",
     "KernelSearchRequest",
     "KindItem",
     "LabelledQuery",
@@ -153,6 +174,7 @@ __all__ = [
     "ListChats",
     "ListConflicts",
     "ListCorrections",
+    "ListDocuments",
     "ListEpisodes",
     "ListFacts",
     "ListFeedback",
@@ -163,6 +185,7 @@ __all__ = [
     "ListTexts",
     "ListTuningTasks",
     "ListUndo",
+    "ListVectors",
     "Made",
     "Maintained",
     "MaintainedItem",
@@ -218,6 +241,7 @@ __all__ = [
     "Rebuilding",
     "Receipt",
     "Recovered",
+    "RefItem",
     "Refreshed",
     "RelationInput",
     "RelationItem",
@@ -246,12 +270,19 @@ __all__ = [
     "RuntimeConfig",
     "Saved",
     "SearchGraph",
+    "SearchVectors",
+    "SetDocuments",
     "SetOverride",
     "Settings",
+    "ShownVectors",
     "Snapshot",
     "Snapshots",
     "SourceItem",
     "Sources",
+    "SpaceDropped",
+    "SpaceItem",
+    "SpaceMade",
+    "Spaces",
     "Statement",
     "Statistics",
     "StatusItem",
@@ -267,6 +298,7 @@ __all__ = [
     "Tasks",
     "TextHistory",
     "Texts",
+    "TextsResult",
     "TouchedItem",
     "TransitionItem",
     "TuningSettings",
@@ -279,7 +311,12 @@ __all__ = [
     "UndoRef",
     "Undone",
     "Used",
+    "VectorInput",
+    "VectorItem",
+    "VectorPage",
     "VectorRebuild",
+    "VectorsAdded",
+    "VectorsDeleted",
     "WeighEdge",
     "Which",
     "WhichBackup",
@@ -306,6 +343,12 @@ class AddFact(TypedDict, total=False):
     valid_from: Moment
 
 
+class AddVectors(TypedDict, total=False):
+    """What to store."""
+    space: Required[str]
+    items: Required[Sequence[VectorInput]]
+
+
 class Alias(TypedDict, total=False):
     """A further name of a person."""
     person_id: Required[str]
@@ -329,23 +372,6 @@ class Aliases(TypedDict):
     person_id: str
     person_name: str
     aliases: list[str]
-
-
-class AmendTexts(TypedDict, total=False):
-    """Which texts, and what is to be said of them."""
-    ids: Required[list[str] | Sequence[int]]
-    metadata: Mapping[str, Any] | None
-    expires_at: Moment
-    ttl_seconds: float | None
-
-
-class Amended(TypedDict):
-    """Of which texts it is said now."""
-    success: bool
-    warnings: list[str]
-    ids: list[str]
-    count: int
-    missing: list[str]
 
 
 class AppliedItem(TypedDict):
@@ -700,6 +726,24 @@ class CorrectionPreview(TypedDict):
     candidates: list[CandidateItem]
 
 
+class CountDocuments(TypedDict, total=False):
+    """Which documents to count."""
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+
+
 class CreateBackfill(TypedDict, total=False):
     """What to date."""
     limit: int
@@ -836,6 +880,13 @@ class CreateRawScan(TypedDict, total=False):
     recursive: bool
 
 
+class CreateSpace(TypedDict, total=False):
+    """Which space to make."""
+    space: Required[str]
+    dimension: int | None
+    metric: Literal['cosine']
+
+
 class CreateTask(TypedDict, total=False):
     """What to search for. What is left out is as the configuration says."""
     objective: Literal['precision_priority', 'balanced', 'recall_priority'] | None
@@ -868,6 +919,20 @@ class CreateUpload(TypedDict, total=False):
     format: str
     input_mode: Literal['', 'text', 'json']
     files: Required[Sequence[FileInput]]
+
+
+class DeleteDocuments(TypedDict, total=False):
+    """Which documents to delete."""
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    chat_id: str
+    only_own: bool
+    purge: bool
 
 
 class DeleteItem(TypedDict):
@@ -911,12 +976,31 @@ class DeleteSources(TypedDict, total=False):
     chat_id: str
 
 
+class DeleteVectors(TypedDict, total=False):
+    """Which vectors to delete."""
+    space: Required[str]
+    ids: list[str]
+    filters: Mapping[str, Any]
+
+
 class DeletedBackup(TypedDict):
     """The backup that is gone."""
     success: bool
     warnings: list[str]
     deleted: bool
     backup: BackupItem
+
+
+class DeletedDocuments(TypedDict):
+    """What was deleted."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+    missing: list[str]
+    operation_id: str
+    receipt: Receipt | None
+    error: str
+    error_code: str
 
 
 class Deletion(TypedDict):
@@ -931,6 +1015,88 @@ class Deletion(TypedDict):
     sources: list[str]
     error: str
     error_code: str
+
+
+class Described(TypedDict):
+    """Of how many documents it is said now."""
+    success: bool
+    warnings: list[str]
+    count: int
+    missing: list[str]
+
+
+class Document(TypedDict):
+    """What one call stored under an id; times in epoch seconds."""
+    id: str
+    external_id: str
+    text: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    source: str
+    source_type: str
+    chat_id: str
+    created_at: float
+    updated_at: float
+    revision: int
+    expires_at: float | None
+    time: float | None
+    derive: bool
+    paragraph_ids: list[str]
+
+
+class DocumentChange(TypedDict):
+    """What became of a document."""
+    number: int
+    kind: Literal['added', 'revised', 'metadata', 'deleted', 'restored', 'expired', 'purged']
+    document: int
+    external_id: str | None
+    source: str | None
+    chat_id: str
+
+
+class DocumentChangesSince(TypedDict):
+    """What happened, in order; a change may be told more than once, and one that the next takes up not at all."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[DocumentChange]
+    next: int
+    more: bool
+    reset: bool
+
+
+class DocumentCount(TypedDict):
+    """How many documents there are."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    count: int
+
+
+class DocumentPage(TypedDict):
+    """Documents in the order asked for."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    count: int
+    next: str
+
+
+class DocumentRef(TypedDict, total=False):
+    """A stored text, by the caller's id."""
+    source: Required[str]
+    external_id: Required[str]
+    chat_id: str
+
+
+class Documents(TypedDict):
+    """The documents asked for, in that order."""
+    success: bool
+    warnings: list[str]
+    scope: Literal['chat', 'all']
+    items: list[Document]
+    missing: list[str]
 
 
 class EdgeAnswer(TypedDict):
@@ -982,6 +1148,21 @@ class EdgeItem(TypedDict):
     relation_count: int
     evidence_count: int
     ended_at: float | None
+
+
+class EmbedTexts(TypedDict, total=False):
+    """Texts, and what they are embedded for."""
+    texts: Required[list[str]]
+    kind: Literal['passage', 'query']
+
+
+class Embedded(TypedDict):
+    """The vectors of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    vectors: list[list[float]]
+    dimension: int
+    model: str
 
 
 class EmbeddingProgress(TypedDict):
@@ -1404,6 +1585,16 @@ class FindingItem(TypedDict):
     repairable: bool
 
 
+class FollowChanges(TypedDict, total=False):
+    """Since when, and what of it."""
+    scope: Literal['', 'all']
+    chat_id: str
+    since: int | None
+    kinds: Sequence[Literal['added', 'revised', 'metadata', 'deleted', 'restored', 'expired', 'purged']]
+    limit: int
+    wait_seconds: float
+
+
 class FormatItem(TypedDict):
     """A format that can be imported."""
     format: str
@@ -1441,6 +1632,24 @@ class FoundTexts(TypedDict):
     scope: Literal['chat', 'all']
     items: list[StoredText]
     missing: list[str]
+
+
+class FoundVector(TypedDict):
+    """A vector that was found."""
+    id: str
+    vector: list[float] | None
+    attributes: dict[str, Any]
+    ref: RefItem | None
+    expires_at: float | None
+    score: float
+
+
+class FoundVectors(TypedDict):
+    """The nearest, the best first."""
+    success: bool
+    warnings: list[str]
+    items: list[FoundVector]
+    count: int
 
 
 class FullProfile(TypedDict):
@@ -1502,6 +1711,20 @@ class GetContext(TypedDict, total=False):
     limit: int
     min_confidence: float
     respect_filter: bool
+
+
+class GetDocuments(TypedDict, total=False):
+    """Which documents to show."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
 
 
 class GetEpisode(TypedDict, total=False):
@@ -1596,6 +1819,7 @@ class GetTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     ids: list[str] | Sequence[int]
     external_ids: list[str]
     source: str
@@ -1605,6 +1829,13 @@ class GetTuningTask(TypedDict, total=False):
     """A task, with its rounds if they are wanted."""
     task_id: Required[str | int]
     include_rounds: bool
+
+
+class GetVectors(TypedDict, total=False):
+    """Which vectors to show."""
+    space: Required[str]
+    ids: Required[list[str]]
+    vectors: bool
 
 
 class GivenBack(TypedDict):
@@ -1647,9 +1878,11 @@ class Hit(TypedDict):
     content: str
     score: float
     confidence: float
+    similarity: float | None
     external_id: str
     chat_id: str
     source: str
+    source_type: str
     speaker: str
     person_ids: list[str]
     tags: list[str]
@@ -1707,6 +1940,11 @@ class ImportedExport(TypedDict):
     counts: dict[str, int]
 
 
+class InSpace(TypedDict, total=False):
+    """Of which space."""
+    space: Required[str]
+
+
 class IngestMessages(TypedDict, total=False):
     """Arguments of `ingest_messages`."""
     chat_id: str
@@ -1714,10 +1952,12 @@ class IngestMessages(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
+    wait: Literal['', 'indexed', 'vectors']
 
 
 class IngestResult(TypedDict):
@@ -1731,6 +1971,7 @@ class IngestResult(TypedDict):
     reason: str
     external_id: str
     queued: bool
+    wait_error: str
 
 
 class IngestSummary(TypedDict, total=False):
@@ -1740,6 +1981,7 @@ class IngestSummary(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     external_id: Required[str]
@@ -1759,6 +2001,7 @@ class IngestText(TypedDict, total=False):
     group_id: str
     metadata: Mapping[str, Any]
     respect_filter: bool
+    derive: bool
     expires_at: Moment
     ttl_seconds: float | None
     source_type: str
@@ -1776,6 +2019,12 @@ class IngestText(TypedDict, total=False):
     entities: Sequence[EntityInput] | list[str]
     relations: Sequence[RelationInput]
     external_id: str
+    wait: Literal['', 'indexed', 'vectors']
+
+
+class IngestTexts(TypedDict, total=False):
+    """Arguments of `ingest_texts`."""
+    items: Required[Sequence[IngestText]]
 
 
 class KernelSearchRequest(TypedDict, total=False):
@@ -1786,16 +2035,25 @@ class KernelSearchRequest(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     query: str
     messages: Sequence[ContextMessage] | Sequence[Mapping[str, Any]]
     limit: int
     mode: Literal['search', 'time', 'hybrid', 'episode', 'aggregate']
     person_id: str
+    source: str
+    source_type: str
+    tags: list[str]
     time_start: Moment
     time_end: Moment
     as_of: Moment
     respect_filter: bool
     min_score: float
+    min_similarity: float | None
+    gate: bool
+    fusion: Literal['weighted', 'rrf']
+    rrf_k: int
+    stage1: int | None
     used: bool
 
 
@@ -1870,6 +2128,7 @@ class ListChats(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     text: str
     limit: int
     offset: int
@@ -1893,6 +2152,28 @@ class ListCorrections(TypedDict, total=False):
     chat_id: str
     limit: int
     offset: int
+
+
+class ListDocuments(TypedDict, total=False):
+    """Which documents to list, and in which order."""
+    source: str
+    external_ids: list[str]
+    source_type: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    scope: Literal['', 'all']
+    chat_id: str
+    group_id: str
+    user_id: str
+    include_private: bool | None
+    chat_pattern: str | None
+    only_own: bool
+    order: Literal['created', 'updated']
+    descending: bool
+    limit: int
+    cursor: str
 
 
 class ListEpisodes(TypedDict, total=False):
@@ -1975,6 +2256,7 @@ class ListTexts(TypedDict, total=False):
     user_id: str
     include_private: bool | None
     chat_pattern: str | None
+    only_own: bool
     person_id: str
     source: str
     time_start: Moment
@@ -1995,6 +2277,15 @@ class ListUndo(TypedDict, total=False):
     limit: int
     offset: int
     include_undone: bool
+
+
+class ListVectors(TypedDict, total=False):
+    """Which vectors to list."""
+    space: Required[str]
+    filters: Mapping[str, Any]
+    cursor: str | None
+    limit: int
+    vectors: bool
 
 
 class Made(TypedDict):
@@ -2100,6 +2391,7 @@ class MessagesResult(TypedDict):
     skipped_ids: list[str]
     reason: str
     results: list[MessageResult]
+    wait_error: str
 
 
 class NoArguments(TypedDict, total=False):
@@ -2556,6 +2848,13 @@ class Recovered(TypedDict):
     embedding: EmbeddingProgress
 
 
+class RefItem(TypedDict):
+    """The text that a vector is of."""
+    source: str
+    external_id: str
+    chat_id: str
+
+
 class Refreshed(TypedDict):
     """Whether there is news that has not been read yet."""
     success: bool
@@ -2826,6 +3125,28 @@ class SearchGraph(TypedDict, total=False):
     kind: Literal['', 'entity', 'relation']
 
 
+class SearchVectors(TypedDict, total=False):
+    """What to look for."""
+    space: Required[str]
+    vector: Required[Sequence[float]]
+    limit: int
+    filters: Mapping[str, Any]
+    min_score: float
+    vectors: bool
+
+
+class SetDocuments(TypedDict, total=False):
+    """Which documents, and what is to be said of them."""
+    source: str
+    external_ids: list[str]
+    ids: list[str] | Sequence[int]
+    metadata: Mapping[str, Any] | None
+    tags: list[str] | None
+    expires_at: Moment
+    ttl_seconds: float | None
+    merge: bool
+
+
 class SetOverride(TypedDict, total=False):
     """What to show in the place of the profile."""
     person_id: Required[str]
@@ -2844,6 +3165,14 @@ class Settings(TypedDict):
     formats: list[FormatItem]
     statuses: list[str]
     data_dir: str
+
+
+class ShownVectors(TypedDict):
+    """The vectors asked for, in that order."""
+    success: bool
+    warnings: list[str]
+    items: list[VectorItem]
+    missing: list[str]
 
 
 class Snapshot(TypedDict):
@@ -2887,6 +3216,40 @@ class Sources(TypedDict):
     total: int
 
 
+class SpaceDropped(TypedDict):
+    """What is gone."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+
+
+class SpaceItem(TypedDict):
+    """A space; times in epoch seconds."""
+    space: str
+    dimension: int | None
+    metric: str
+    count: int
+    created_at: float
+
+
+class SpaceMade(TypedDict):
+    """The space as it is now."""
+    success: bool
+    warnings: list[str]
+    space: str
+    dimension: int | None
+    metric: str
+    created: bool
+
+
+class Spaces(TypedDict):
+    """Every space, by name."""
+    success: bool
+    warnings: list[str]
+    items: list[SpaceItem]
+    count: int
+
+
 class Statement(TypedDict):
     """One thing that is known of a person."""
     section: str
@@ -2912,6 +3275,7 @@ class Statistics(TypedDict):
     episodes: int
     sources: int
     external_refs: int
+    space_vectors: int
     lag: dict[str, int]
     embedding: EmbeddingProgress
     chat: ChatState
@@ -2964,6 +3328,7 @@ class StoredText(TypedDict):
     time: float | None
     recorded_at: float
     expires_at: float | None
+    derive: bool
     external_id: str
     part: int
     tags: list[str]
@@ -3058,6 +3423,13 @@ class Texts(TypedDict):
     items: list[StoredText]
     count: int
     next: str
+
+
+class TextsResult(TypedDict):
+    """What became of the texts, in their order."""
+    success: bool
+    warnings: list[str]
+    results: list[IngestResult]
 
 
 class TouchedItem(TypedDict):
@@ -3184,6 +3556,34 @@ class Used(TypedDict, total=False):
     requested_by: str
 
 
+class VectorInput(TypedDict, total=False):
+    """A vector to store."""
+    vector: Required[Sequence[float]]
+    id: str
+    attributes: Mapping[str, Any]
+    ref: DocumentRef | None
+    expires_at: Moment
+    ttl_seconds: float | None
+
+
+class VectorItem(TypedDict):
+    """A vector, or what is kept beside it."""
+    id: str
+    vector: list[float] | None
+    attributes: dict[str, Any]
+    ref: RefItem | None
+    expires_at: float | None
+
+
+class VectorPage(TypedDict):
+    """Vectors in the order in which they were stored."""
+    success: bool
+    warnings: list[str]
+    items: list[VectorItem]
+    count: int
+    next: str
+
+
 class VectorRebuild(TypedDict):
     """A rebuild, planned or begun; `rebuild_status` tells how far it is."""
     success: bool
@@ -3193,6 +3593,24 @@ class VectorRebuild(TypedDict):
     paragraphs: int
     generation: int
     embedding: EmbeddingProgress
+
+
+class VectorsAdded(TypedDict):
+    """What was stored."""
+    success: bool
+    warnings: list[str]
+    ids: list[str]
+    count: int
+    replaced: int
+    dimension: int
+
+
+class VectorsDeleted(TypedDict):
+    """What is gone."""
+    success: bool
+    warnings: list[str]
+    deleted_count: int
+    missing: list[str]
 
 
 class WeighEdge(TypedDict, total=False):

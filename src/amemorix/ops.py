@@ -201,12 +201,20 @@ class Operations(Generic[Kernel]):
 
     def named(self, component: Any, action: Any) -> tuple[str, str] | None:
         """Component and action by the names that they have now; None if there is no such operation."""
+        op = self._find(component, action)
+        return None if op is None else (op.component, op.action or "")
+
+    def _find(self, component: Any, action: Any) -> Operation | None:
         if not isinstance(component, str) or not isinstance(action, str | None):
             return None
         component = self._older.get(component, component)
         self._import(component)
-        op = self._table.get((component, action.strip().lower() if action else None))
-        return None if op is None else (op.component, op.action or "")
+        return self._table.get((component, action.strip().lower() if action else None))
+
+    def nothing_destroyed(self, component: Any, args: Any) -> dict[str, Any]:
+        """What a destructive operation answers that has done nothing; empty of any other, and of none."""
+        op = self._find(component, args.get("action") if isinstance(args, dict) else None)
+        return op.response().model_dump(mode="json") if op and op.effect == "destructive" else {}
 
     def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, dict[str, Any]]:
         """The operation, its request, and the arguments without the action. Raises UnknownComponent, InvalidRequest."""

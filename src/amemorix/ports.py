@@ -25,6 +25,8 @@ class EmbedderInfo:
     """What the model reads; `("*",)` means any text."""
     token_dimension: int = 0
     """Numbers of a token vector; 0 if the model gives none, else it is a `TokenEmbedder`."""
+    queries_apart: bool = False
+    """Whether a text has another vector as a query than as what queries find."""
 
 
 CODE_SCALE = 127

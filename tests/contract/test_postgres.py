@@ -49,7 +49,11 @@ class Both:
 
     def rows(self) -> list[dict[str, list[Row]]]:
         """All rows of each; in which order changes are told, and how often the same one, is left to the triggers."""
-        columns = {"changes": "distinct kind, id", "name_news": "person, chat, entity"}
+        columns = {
+            "changes": "distinct kind, id",
+            "document_changes": "distinct kind, ref, chat",
+            "name_news": "person, chat, entity",
+        }
         commands = {table: f'select {columns.get(table, "*")} from "{table}"' for table in self.tables}
         return [
             {table: normal(db.execute(command).fetchall()) for table, command in commands.items()}
@@ -59,7 +63,7 @@ class Both:
     def counters_back(self) -> None:
         """The numbers that SQLite gives out are rolled back with the rows."""
         for table, last in self.sqlite.execute(queries()["number_counters"]):
-            column = "seq" if table == "changes" else "id"
+            column = "seq" if table.endswith("changes") else "id"
             self.postgres.execute("select setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, last])
 
 
@@ -158,8 +162,9 @@ def fill(both: Both) -> None:
             kind="message" if i < 6 else "text", knowledge="factual", speaker=1 + i % 2, flags=i, now=20.0 + i,
             event_start=None if i == 4 else 900.0 + i, event_end=None if i == 4 else 910.0 + 2 * i,
             expires_at=1500.0 if i == 6 else None, content_hash=bytes([i]), content=f"mia lives in porto {i}",
-            tags='["t"]', metadata='{"a": 1}',
+            tags='["t"]', metadata='{"a": 1}', derive=1,
         )  # fmt: skip
+        both.run("original_put", ref=ref, revision=1, content=f" mia lives in porto {i}")
         both.run("terms_insert", id=paragraph, v=bytes(range(i, i + 10)))
         both.run("paragraph_person_insert", paragraph=paragraph, person=1 + i % 2, role=1, name="mia")
     entities = [
@@ -253,6 +258,9 @@ def fill(both: Both) -> None:
         both.run("tuning_round_insert", task=tuning, round=1, params="{}", profile="{}", score=0.5, merit=0.5, figures="{}",
                  seconds=1.5, created_at=74.0)  # fmt: skip
         both.new("retrieval_profile_insert", task=tuning, profile="{}", previous="{}", reason="", now=75.0)
+        both.new("space_insert", name=f"space {i}", dimension=None, now=76.0)
+        both.run("space_vectors_insert", space=i, external_id="e1", ref=i if i < 3 else None, expires_at=None, magnitude=2.0,
+                 attributes='{"a": 1}', vector=b"\x01\x02")  # fmt: skip
     both.run("entity_set_merged", target=2, ids="[3]")
     both.run("entity_set_deleted", at=80.0, ids="[4]")
     both.run("correction_relations_end", now=81.0, ids="[1, 4]")
@@ -291,8 +299,8 @@ VALUES: dict[str, list[Any]] = {
 TURNS = 4
 FITTING: dict[str, list[Any]] = {
     "limit": [100, -1], "offset": [0], "after": [0], "cursor": [0], "most": [9], "upto": [99, 2, 1], "role": [1], "polarity": [1],
-    "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
-    "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation"])],
+    "confidence": [0.5], "importance": [0.5], "outcome": ["doubts"], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "derive": [1], "tags:text": ['["t"]', "[]", '["mia"]'], "tags:text[]": [array(["t"]), array(["mia"])], "anew": [1], "rest": [1], "attempts": [1],
+    "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation", "added"])],
     "status": ["completed", "failed", "executed"], "statuses": [array(["active", "failed", "executed", "pending"])],
     "origin": ["caller", "admin", "rule"], "mode": ["mixed"], "knowledge": ["quote"], "stance": ["refute"], "cardinality": ["set"],
     "stability": ["stable"], "authority": ["rule"], "split": ["train"], "stage": ["done"], "segmented_by": ["model"],
@@ -305,7 +313,7 @@ FITTING: dict[str, list[Any]] = {
     "attributes": [array(["home"])], "labels:text[]": [array(["e1", "01", "mia"])], "subject": [1], "object": [2],
 }  # fmt: skip
 """What is given for parameters of these names, where rows are found by it or a check allows nothing else."""
-DOCUMENT = re.compile("detail|records|metadata|tags|plan|counts|result|hits|items|stays|selector|receipt|decision|params|"
+DOCUMENT = re.compile("detail|records|metadata|plan|counts|result|hits|items|stays|selector|receipt|decision|params|"
                       "options|baseline|profile|previous|figures|content|participants|keywords|errors|notes")  # fmt: skip
 
 

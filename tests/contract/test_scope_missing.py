@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "memory_fact_admin_query": {"text": "safe"},
     "memory_graph_admin_search": {"query": "safe"},
     "memory_text_admin_get": {"ids": "p1"},
+    "memory_document_admin_get": {"ids": "p1"},
 }
 
 

@@ -120,8 +120,8 @@ class Memory:
             self._memory.update(rows[0]["id"], text, metadata={ROOT: kept})
             rows = self._texts.get([memory_id])[memory_id]
         expiry = {} if expiration_date is _UNSET else {"expires_at": _expiry(kept["expiration_date"]) or "never"}
-        told = {"action": "amend", "ids": [rows[0]["id"]], "metadata": {ROOT: kept}, **expiry}
-        self._memory.call("memory_text_admin", told)
+        told = {"action": "set", "ids": [rows[0]["id"]], "metadata": {ROOT: kept}, **expiry}
+        self._memory.call("memory_document_admin", told)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from ..location import DATA_DIR, TOKEN_ENV
 from .deriving import Episode, Extraction, Facts, Profile, Summary
@@ -97,7 +97,9 @@ class Embedding(Section):
     request_dimension: bool = rebuild(False, "Send `dimensions` with each request (models that can shorten vectors).")
     batch_size: int = live(32, "Texts per request or forward pass.", ge=1, le=2048)
     max_concurrent: int = rebuild(2, "Embedding threads, or requests in flight.", ge=1, le=32)
-    timeout_seconds: float = rebuild(30.0, "Time given to one request.", gt=0, le=600)
+    timeout_seconds: float = rebuild(
+        30.0, "Time given to one request, and to a call that waits for its vectors.", gt=0, le=600
+    )
     max_attempts: int = rebuild(3, "Tries of one request before its texts are put back.", ge=1, le=10)
     retry_seconds: float = live(
         5.0, "First pause after a failed batch; it doubles up to `retry_max_seconds`.", gt=0, le=3600
@@ -279,6 +281,32 @@ class Http(Section):
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 
+class Proxy(Section):
+    """A proxy before a chat model, at `/v1` of the daemon: it puts what is known before the turns, and stores what is said."""
+
+    base_url: str = live(
+        "",
+        "The OpenAI-compatible endpoint that it asks, for example https://api.example.com/v1; empty: there is no proxy.",
+    )
+    api_key_env: VariableName = live(
+        "",
+        "Name of the environment variable that holds the endpoint's key; where it is empty the caller's own key is passed "
+        "on, unless that is a token of this daemon.",
+    )
+    timeout_seconds: float = live(600.0, "Longest silence of the endpoint.", gt=0, le=3600)
+    context_budget: int = live(800, "Most tokens of what is put before the turns; 0 puts nothing.", ge=0, le=20_000)
+    context_timeout_ms: float = live(
+        500.0, "How long an answer may wait for the memory; it is asked for without it then.", gt=0, le=60_000
+    )
+    remember: bool = live(True, "Store what the user says and what the model answers.")
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Proxy:
+        if 0 < self.context_budget < 50:
+            raise ValueError("context_budget must be 0, or at least 50 tokens")
+        return self
+
+
 class Observability(Section):
     """What is kept of calls."""
 
@@ -375,5 +403,6 @@ class Config(Section):
     imports: Imports = Imports()
     backup: Backup = Backup()
     http: Http = Http()
+    proxy: Proxy = Proxy()
     observability: Observability = Observability()
     advanced: Advanced = Advanced()

@@ -46,7 +46,7 @@ LEFT_BEHIND = (
     "meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources",
 )  # fmt: skip
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
-ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
+ALWAYS_THERE = ("meta", "changes", "document_changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""
 PORTION = 1_000
 

@@ -54,7 +54,7 @@ class CorrectionWriter:
         db.run("correction_supersede", ids=array(ids), now=now)
         kept = [item for item in items if item["becomes"]]
         stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
-        db.run("correction_refs_revised", ids=array(item["id"] for item in kept), step=1)
+        db.run("correction_refs_revised", ids=array(item["id"] for item in kept), step=1, now=now)
         notes = self._note(db, plan, details, now) if details["note"] else []
         alone = correction_rows.alone(db, details["relations"], [])
         ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
@@ -118,7 +118,7 @@ class CorrectionWriter:
         db.run("relations_unsupported", paragraphs=array(notes), now=now)
         # the copies are erased, and what was read in nothing else ends with them
         supported, spoken_of = correction_rows.relations(db, new), correction_rows.linked_entity_names(db, new)
-        db.run("correction_refs_revised", ids=array(new), step=-1)
+        db.run("correction_refs_revised", ids=array(new), step=-1, now=now)
         db.run("correction_remove", ids=array(new))
         db.run("correction_relations_end", ids=array(correction_rows.alone(db, supported, [])), now=now)
         db.run("correction_entities_end", ids=array(spoken_of), now=now)

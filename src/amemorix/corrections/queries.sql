@@ -124,10 +124,10 @@ where m.paragraph in (select value from json_each(:ids));
 -- name: correction_copy
 -- the corrected copy stands where the paragraph stood, as the next revision of the same reference
 insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
-                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
+                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata, derive)
 select p.source, p.ref, (select r.revision + 1 from external_memory_refs r where r.id = p.ref), p.position, p.chat, p.scope,
        p.session, p.kind, p.knowledge, p.speaker, :flags, p.event_start, p.event_end, :now, p.expires_at, :content_hash,
-       :content, p.tags, :metadata
+       :content, p.tags, :metadata, p.derive
 from paragraphs p where p.id = :old returning id;
 
 -- name: correction_copy_persons
@@ -136,7 +136,7 @@ select person, :new, role, name from paragraph_persons where paragraph = :old;
 
 -- name: correction_refs_revised
 -- the hash stays that of the caller's text: sent again it changes nothing
-update external_memory_refs set revision = revision + :step
+update external_memory_refs set revision = revision + :step, updated_at = :now
 where id in (select ref from paragraphs where id in (select value from json_each(:ids)));
 
 -- name: correction_remove

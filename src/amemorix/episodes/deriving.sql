@@ -44,7 +44,7 @@ select source_type from sources where id = :source;
 select p.id, coalesce(p.event_start, p.recorded_at), m.episode
 from paragraphs p left join episode_paragraphs m on m.paragraph = p.id
 where p.source = :source and coalesce(p.event_start, p.recorded_at) < :since
-  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+  and p.derive = 1 and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by coalesce(p.event_start, p.recorded_at) desc, p.id desc limit :count;
 
 -- name: stretch_start
@@ -59,13 +59,13 @@ select p.id, p.scope, coalesce(p.event_start, p.recorded_at), p.event_start, p.e
 from paragraphs p join terms t on t.id = p.id
 where p.source = :source and coalesce(p.event_start, p.recorded_at) >= :at
   and (coalesce(p.event_start, p.recorded_at) > :at or p.id >= :id)
-  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+  and p.derive = 1 and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by coalesce(p.event_start, p.recorded_at), p.id limit :limit;
 
 -- name: episode_material_of
 select p.id, p.scope, coalesce(p.event_start, p.recorded_at), p.event_start, p.event_end, p.content, p.speaker, t.v
 from episode_paragraphs m join paragraphs p on p.id = m.paragraph join terms t on t.id = p.id
-where m.episode = :episode and p.deleted_at is null and p.superseded_at is null
+where m.episode = :episode and p.derive = 1 and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
 order by m.position;
 

@@ -363,9 +363,9 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
     if wanted > MOST_RANKED:
         raise InvalidRequest(f"offset and limit come to more than {MOST_RANKED}, with a query.", field="offset")
     search = kernel.search.request(
-        mode="episode", limit=min(MOST_RANKED, wanted + 1), **request.model_dump(exclude={"source", "limit", "offset"})
+        mode="episode", limit=min(MOST_RANKED, wanted + 1), **request.model_dump(exclude={"limit", "offset"})
     )
-    found = await kernel.search.search(search, source=request.source)
+    found = await kernel.search.search(search)
     hits = {int(hit.id.removeprefix("e")): hit for hit in found.hits[request.offset :]}
     rows = await kernel.store.read(lambda db: episode_rows.full(db, list(hits)[: request.limit]))
     items = [_item(rows[id_], hit.score, hit.explain) for id_, hit in hits.items() if id_ in rows]

@@ -17,7 +17,7 @@ select id from paragraphs where id > :after order by id limit :limit;
 
 -- name: fact_material
 select p.id, p.scope, p.kind, p.speaker, s.source_type, p.event_start, p.recorded_at, p.content, p.metadata,
-       p.deleted_at is null and p.superseded_at is null, coalesce(c.chat_id, '')
+       p.deleted_at is null and p.superseded_at is null and p.derive = 1, coalesce(c.chat_id, '')
 from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
 where p.id in (select value from json_each(:ids)) order by p.id;
 
@@ -25,7 +25,7 @@ where p.id in (select value from json_each(:ids)) order by p.id;
 -- the messages before one in its chat, the newest first, as far as they are no older than so many seconds
 select b.content, b.speaker, b.id from paragraphs n join paragraphs b on b.id in (
     select id from paragraphs where scope = n.scope and id < n.id order by id desc limit :limit)
-where n.id = :id and b.kind = 'message' and b.deleted_at is null
+where n.id = :id and b.kind = 'message' and b.derive = 1 and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) > coalesce(n.event_start, n.recorded_at) - :seconds
 order by b.id desc;
 
@@ -33,7 +33,7 @@ order by b.id desc;
 -- the messages after one in its chat, the oldest first, as far as they are no later than so many seconds
 select b.content, b.speaker, b.id from paragraphs n join paragraphs b on b.id in (
     select id from paragraphs where scope = n.scope and id > n.id order by id limit :limit)
-where n.id = :id and b.kind = 'message' and b.deleted_at is null
+where n.id = :id and b.kind = 'message' and b.derive = 1 and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
 order by b.id;
 
@@ -47,7 +47,7 @@ select p.id, p.content, e.vector from paragraphs p
 left join embeddings e on e.generation = :generation and e.paragraph = p.id
 where p.id in (select paragraph from paragraph_persons
                where person = :speaker and paragraph <= :upto and role = 1 order by paragraph desc limit :limit)
-  and p.scope = :scope and p.kind = 'message' and p.deleted_at is null and p.superseded_at is null
+  and p.scope = :scope and p.kind = 'message' and p.derive = 1 and p.deleted_at is null and p.superseded_at is null
   and (p.id = :id or :later = case when (coalesce(p.event_start, p.recorded_at), p.id) > (:at, :id) then 1 else 0 end)
 order by p.id desc;
 
@@ -313,7 +313,7 @@ where e.fact in (select value from json_each(:ids)) and e.paragraph in (select v
 -- who said these messages, what and when
 select m.id, p.person_id, m.content, coalesce(m.event_start, m.recorded_at)
 from paragraphs m join persons p on p.id = m.speaker
-where m.id in (select value from json_each(:ids)) and m.kind = 'message' and m.deleted_at is null and m.superseded_at is null;
+where m.id in (select value from json_each(:ids)) and m.kind = 'message' and m.derive = 1 and m.deleted_at is null and m.superseded_at is null;
 
 -- name: facts_listed
 select f.* from fact_rows f

@@ -39,11 +39,13 @@ class Patterns:
         """Texts of fewer than 6 bytes, which are not looked for."""
 
     @classmethod
-    def of(cls, texts: Iterable[str], words: Iterable[str] = (), notes: Iterable[str] = ()) -> Patterns:
+    def of(
+        cls, texts: Iterable[str], words: Iterable[str] = (), notes: Iterable[str] = (), blobs: Iterable[bytes] = ()
+    ) -> Patterns:
         """The patterns of texts, and of words: names, ids. A text that is too short to be cut is a word.
 
         `notes` are JSON, whose short pieces may be no more than keys that other records have too: the texts within are
-        given beside.
+        given beside. Of a blob its beginning, middle and end are looked for, where they are not a few bytes repeated.
         """
         pieces, whole = set[str](), set[str]()
         sized = ((text, PIECE if text.isascii() else PIECE_OTHER) for text in texts)
@@ -55,7 +57,9 @@ class Patterns:
         for word in words:
             whole.update([word] if len(word) <= LONGEST_WORD else [word[:LONGEST_WORD], word[-LONGEST_WORD:]])
         long = {word for word in whole if len(word.encode()) >= LEAST_BYTES}
-        return cls(_spelled(pieces), _spelled(long), len(whole) - len(long))
+        cut = (blob[at : at + PIECE] for blob in blobs for at in (0, len(blob) // 2, max(0, len(blob) - PIECE)))
+        raw = {piece for piece in cut if len(piece) == PIECE and len(set(piece)) >= WORD}
+        return cls(chain(_spelled(pieces), raw), _spelled(long), len(whole) - len(long))
 
     def __len__(self) -> int:
         return len(self._pieces) + len(self._words)

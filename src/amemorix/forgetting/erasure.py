@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from ..store.operations import row_ids
 from ..store.ports import Connection
@@ -15,13 +15,20 @@ from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
 from .byte_search import Patterns
 
-__all__ = ["IDS", "NAMES", "NOTES", "TEXTS", "THINGS", "Targets", "traces"]
+__all__ = ["IDS", "NAMES", "NOTES", "TEXTS", "THINGS", "Targets", "traces", "vectors_kept"]
 
-TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
-NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
+TEXTS = (
+    ("paragraphs", "traces_of_paragraphs"), ("paragraphs", "traces_of_originals"), ("facts", "traces_of_facts"),
+)  # fmt: skip
+NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"), ("refs", "traces_of_vector_attributes"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
-IDS = (("refs", "traces_of_refs"), ("chats", "traces_of_chats"), ("persons", "traces_of_person_ids"))
+IDS = (
+    ("refs", "traces_of_refs"),
+    ("refs", "traces_of_vector_ids"),
+    ("chats", "traces_of_chats"),
+    ("persons", "traces_of_person_ids"),
+)
 _KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_facts_of", "erase_cursors_of")
 _KINDS = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",
           "person": "persons", "chat": "chats"}  # fmt: skip
@@ -231,9 +238,20 @@ def held(
         while page := db.run("texts_kept", after=after).fetchall():
             yield from (text.encode() for id_, text in page if id_ not in going)
             after = page[-1][0]
+        after = 0
+        while originals := db.run("originals_kept", after=after).fetchall():
+            yield from (text.encode() for _, text, ids in originals if going.isdisjoint(map(int, ids.split(","))))
+            after = originals[-1][0]
 
-    said = names if names is not None else (row[0].encode() for row in db.run("names_kept"))
+    said = (
+        names if names is not None else chain((row[0].encode() for row in db.run("names_kept")), vectors_kept(db, ()))
+    )
     return patterns.search(joined(texts())) | patterns.search(joined(said))
+
+
+def vectors_kept(db: Connection, refs: Iterable[int]) -> Iterator[bytes]:
+    """The vectors that callers have brought but those of texts that go."""
+    return (row[0] for row in db.run("vectors_kept", refs=array(refs)))
 
 
 def joined(some: Iterable[bytes]) -> Iterator[bytes]:

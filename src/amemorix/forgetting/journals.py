@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 
 from ..language.normalise import normalise_name
@@ -24,7 +24,7 @@ from ..store.queries import array
 from ..store.rows import entity_names
 from ..store.tasks import TaskKind
 from .byte_search import Patterns
-from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces
+from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces, vectors_kept
 
 __all__ = ["JOURNALS", "NO_OPERATION", "Ids", "Marks", "SearchPatterns", "Vanishing"]
 
@@ -201,7 +201,8 @@ def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: It
         NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
         Ids(vanishing.ids, vanishing.told_ids),
     )  # fmt: skip
-    return SearchPatterns(Patterns.of(texts, words, notes), Patterns.of(texts, things, notes), marks)
+    vectors = [row[0] for row in db.run("traces_of_vectors", ids=array(targets.refs))]
+    return SearchPatterns(Patterns.of(texts, words, notes, vectors), Patterns.of(texts, things, notes), marks)
 
 
 def vanishing_with(db: Connection, targets: Targets, names: Iterable[str] = ()) -> Vanishing:
@@ -239,10 +240,11 @@ def record_ids(
 
 
 def names_staying(db: Connection, targets: Targets, vanishing: Vanishing) -> Iterator[bytes]:
-    """Names and ids of what stays."""
+    """Names and ids of what stays, and the vectors that callers have brought."""
     values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
     values |= {"persons": array(vanishing.persons), "entities": array(vanishing.entities)}
-    return (row[0].encode() for row in db.run("names_staying", **values))
+    said = (row[0].encode() for row in db.run("names_staying", **values))
+    return chain(said, vectors_kept(db, targets.refs))
 
 
 def to_empty(

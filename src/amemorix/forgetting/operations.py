@@ -20,7 +20,7 @@ from .service import Deleted, DeleteItem, Wish
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["ops"]
+__all__ = ["ops", "verdict"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 MOST_ITEMS = 1_000
@@ -281,7 +281,7 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
         purged = _item(await ended(found.operation))
     receipt = purged.receipt if purged else None
     return Executed(
-        **_verdict(sorted(receipt.found) if receipt else []),
+        **verdict(sorted(receipt.found) if receipt else []),
         **_plan(request.mode, found),
         operation_id=operation_key(found.operation),
         status=purged.status if purged else "executed",
@@ -350,10 +350,10 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     items = [_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
     done = sum(item.status == "purged" for item in items)
-    return PurgeResult(**_verdict(left), operations=items, purged_count=done, left=left)
+    return PurgeResult(**verdict(left), operations=items, purged_count=done, left=left)
 
 
-def _verdict(left: list[str]) -> dict[str, Any]:
+def verdict(left: list[str]) -> dict[str, Any]:
     """Whether a purge left nothing; else what to tell of the files in which it did."""
     if not left:
         return {}

@@ -227,12 +227,20 @@ union all select name from chat_persons
 where person not in (select value from json_each(:persons)) and chat not in (select value from json_each(:chats))
 union all select alias || char(10) || norm from person_aliases where person not in (select value from json_each(:persons))
 union all select external_id from external_memory_refs where id not in (select value from json_each(:refs))
+union all select name from vector_spaces
+union all select external_id || char(10) || attributes from space_vectors
+where ref is null or ref not in (select value from json_each(:refs))
 union all select name from paragraph_persons where paragraph not in (select value from json_each(:paragraphs))
 union all select name || char(10) || norm from entities where id not in (select value from json_each(:entities))
 union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
 
 -- name: traces_of_paragraphs
 select content from paragraphs where id in (select value from json_each(:ids));
+
+-- name: traces_of_originals
+select o.content from originals o
+where exists (select 1 from paragraphs p where p.ref = o.ref and p.revision = o.revision
+                                           and p.id in (select value from json_each(:ids)));
 
 -- name: traces_of_notes
 select tags, metadata from paragraphs where id in (select value from json_each(:ids));
@@ -245,6 +253,19 @@ select alias, norm from entity_aliases where entity in (select value from json_e
 
 -- name: traces_of_refs
 select external_id from external_memory_refs where id in (select value from json_each(:ids));
+
+-- name: traces_of_vector_ids
+select external_id from space_vectors where ref in (select value from json_each(:ids));
+
+-- name: traces_of_vector_attributes
+select attributes from space_vectors where ref in (select value from json_each(:ids));
+
+-- name: traces_of_vectors
+select vector from space_vectors where ref in (select value from json_each(:ids)) and magnitude > 0;
+
+-- name: vectors_kept
+-- vectors that stay when these references go
+select vector from space_vectors where ref is null or ref not in (select value from json_each(:refs));
 
 -- name: traces_of_entities
 select name, norm from entities where id in (select value from json_each(:ids));
@@ -269,6 +290,13 @@ select person_id from persons where id in (select value from json_each(:ids));
 -- everything that a row which stays may say, a page at a time
 select id, content || char(10) || tags || char(10) || metadata from paragraphs where id > :after order by id limit 2000;
 
+-- name: originals_kept
+-- with the paragraphs that each tells, the documents of a page at a time
+select o.ref, o.content, group_concat(p.id) from originals o
+join paragraphs p on p.ref = o.ref and p.revision = o.revision
+where o.ref in (select distinct r.ref from originals r where r.ref > :after order by r.ref limit 500)
+group by o.ref, o.revision, o.content order by o.ref;
+
 -- name: names_kept
 -- only: sqlite
 -- the other texts of rows, with the program's own words: names of tables and kinds
@@ -278,6 +306,8 @@ union all select person_id || char(10) || name from persons
 union all select name from chat_persons
 union all select alias || char(10) || norm from person_aliases
 union all select external_id from external_memory_refs
+union all select name from vector_spaces
+union all select external_id || char(10) || attributes from space_vectors
 union all select name from paragraph_persons
 union all select name || char(10) || norm || char(10) || metadata from entities
 union all select alias || char(10) || norm from entity_aliases

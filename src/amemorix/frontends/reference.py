@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,9 +43,10 @@ def reference_page() -> str:
     for op in every:
         lines += _operation(op, found)
     top = {*found.requests.values(), *found.responses.values()}
+    referred = set(re.findall(re.escape(PREFIX) + r"(\w+)", json.dumps(found.definitions)))
     lines.append("## Records\n")
     for name, schema in found.definitions.items():
-        if name not in top:
+        if name not in top or name in referred:
             lines += [f'### <a id="{name.lower()}"></a>{name}\n', f"{schema.get('description', '')}\n"]
             lines += _table(("field", "type", "meaning"), _fields(schema))
     lines += ["## Settings\n", _SETTINGS]

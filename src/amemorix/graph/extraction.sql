@@ -10,7 +10,7 @@ select id from paragraphs where id > :after order by id limit :limit;
 select p.id, p.chat, p.kind, p.knowledge, p.content, s.source_type,
        coalesce((select n.name from paragraph_persons n where n.paragraph = p.id and n.person = p.speaker and n.role = 1), '')
 from paragraphs p join sources s on s.id = p.source
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+where p.id in (select value from json_each(:ids)) and p.derive = 1 and p.deleted_at is null and p.superseded_at is null
   and (p.extracted = 0 or p.id in (select value from json_each(:named)))
 order by p.id;
 

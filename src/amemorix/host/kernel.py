@@ -41,6 +41,7 @@ from ..models.registry import chinese_names, made_by
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
+from ..runtime.document_changes import DocumentChanges
 from ..runtime.environment_checks import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
 from ..runtime.recovery_hint import RecoveryHint
 from ..runtime.stored_checks import (
@@ -55,6 +56,7 @@ from ..runtime.stored_checks import (
 from ..runtime_status import RuntimeStatus
 from ..search.context import ContextBuilder
 from ..search.service import SearchService
+from ..spaces.service import VectorSpaces
 from ..store import changes as change_log
 from ..store.access import TimeZones
 from ..store.ports import Connection
@@ -104,6 +106,9 @@ class SDKMemoryKernel:
         self.ingest = IngestService(store, config=config, clock=clock, zones=zones)
         self.summaries = SummaryService(store, config=config, ingest=self.ingest, chat=chat, clock=clock, zones=zones)
         self.imports = ImportTaskManager(store, config=config, clock=clock, zones=zones, ingest=self.ingest)
+
+        self.spaces = VectorSpaces()
+        self.changes = DocumentChanges(store, config=config, clock=clock)
 
         # what is derived from them
         self.late_names = NamingService(store, background=background)
@@ -248,6 +253,7 @@ class SDKMemoryKernel:
         """Begin the background work, or take it up again after a pause."""
         self.paused = False
         self.vectors.embedding.take_up()
+        self.changes.take_up()
         if not self._loops:
             work = (
                 self.maintenance.run(),
@@ -274,6 +280,7 @@ class SDKMemoryKernel:
         """End the background work; calls are still answered."""
         self.paused = True
         self.vectors.embedding.give_way()
+        self.changes.give_way()
         await end_tasks(self._loops)
         self._loops = []
 

@@ -6,12 +6,14 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..audit_context import IN_PROCESS, front_door, granted
 from ..errors import Forbidden, InvalidRequest
 from ..fields import AskingRequest
+from ..ingest.operations import IngestText, IngestTexts
 from ..lazy_regex import lazy_regex
 from ..ops import CHAT_KEYS, LONGEST_NAME, Operation, Request, ScopedRequest, did_you_mean, sorted_keys
 
@@ -46,9 +48,13 @@ def permitted(op: Operation, request: Request, args: dict[str, Any]) -> Request:
 
     The roles `read` and `write` name a chat; what reaches beyond one is for `admin`. A caller who is bound to chats
     names those, and groups and private chats as `group:ID` and `private:ID`; it is never told what somebody said in
-    private elsewhere.
+    private elsewhere. Of a call that is made of several, each says for whom it is.
     """
     _refuse_unclear(op, args)
+    if isinstance(request, IngestTexts):
+        for item, given in zip(request.items, args["items"], strict=True):
+            permitted(replace(op, request=IngestText), item, given)
+        return request
     if isinstance(request, ScopedRequest) and request.scope and request.names_chat:
         raise InvalidRequest(
             f"{op.name}: scope `all` reads every chat: leave it out, or the chat, group and user.", field="scope"

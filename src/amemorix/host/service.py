@@ -258,16 +258,18 @@ class AMemorixHostService:
     ) -> dict[str, Any]:
         """Answer a component with a JSON-ready dict that always has `success`.
 
-        On failure: `success` false, `error` (a sentence), `error_code` and `details`. `timeout_ms` gives up waiting; a
+        On failure: `success` false, `error` (a sentence), `error_code` and `details`; where something was to be deleted,
+        also the fields of its answer, with zeros. `timeout_ms` gives up waiting; a
         write that was already on its way may still be stored. Sentences are English, or as `general.language` says.
         """
         try:
             answer = (await self.call(component_name, args, timeout_ms)).model_dump(mode="json")
         except MemoryFault as exc:
-            answer = exc.to_dict()
+            answer = OPERATIONS.nothing_destroyed(component_name, args) | exc.to_dict()
         except Exception:
             log.exception("%s failed", component_name)
-            answer = MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
+            fault = MemoryFault(f"{component_name} failed inside; the log has the details.")
+            answer = OPERATIONS.nothing_destroyed(component_name, args) | fault.to_dict()
         return localised(answer, self.language)
 
     @contextlib.asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..clock import Clock
 from ..config.model import Embedding
@@ -98,6 +98,12 @@ class Vectors:
         if self.waits:
             await asyncio.to_thread(self._adopt, self.dense.serving)
         return await self.embedding.recover()
+
+    async def wait_error(self, rows: Sequence[int]) -> str:
+        """Why these paragraphs have no vectors, once they have or will not soon; empty if they have."""
+        if not self.embedding.adopted:
+            return self.notice or "There is no embedding model (embedding.provider)."
+        return await self.embedding.wait_error(rows)
 
     def release(self) -> None:
         """Let go of the borrowed model; blocking."""

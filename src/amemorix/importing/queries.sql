@@ -125,11 +125,11 @@ select distinct path from import_files where root = 'staging';
 -- name: import_undated
 -- paragraphs without a time of their own
 select p.id, p.content, p.recorded_at, coalesce(c.chat_id, '') from paragraphs p left join chats c on c.id = p.chat
-where p.id > :after and p.event_start is null and p.deleted_at is null and p.superseded_at is null
+where p.id > :after and p.derive = 1 and p.event_start is null and p.deleted_at is null and p.superseded_at is null
 order by p.id limit :limit;
 
 -- name: import_undated_count
-select count(*) from paragraphs where event_start is null and deleted_at is null and superseded_at is null;
+select count(*) from paragraphs where derive = 1 and event_start is null and deleted_at is null and superseded_at is null;
 
 -- name: import_date
 update paragraphs set event_start = :start, event_end = :end where id = :id and event_start is null and deleted_at is null

@@ -23,7 +23,7 @@ select t.entity, a.norm, t.news from told t join entity_aliases a on a.entity = 
 
 -- name: naming_blobs
 select t.id, p.chat, p.scope, p.extracted, t.v from terms t join paragraphs p on p.id = t.id
-where t.id > :after and t.id <= :last order by t.id limit :limit;
+where p.derive = 1 and t.id > :after and t.id <= :last order by t.id limit :limit;
 
 -- name: naming_last
 select coalesce(max(id), 0) from paragraphs;

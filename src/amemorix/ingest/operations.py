@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..fields import LetteredName, Name, RequiredName, TimeInput
+from ..fields import LetteredName, Name, RequiredName, TimeInput, WholeText
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..ops import Operations, Request, Response
@@ -16,17 +17,27 @@ from .messages import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_messag
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
+    from ..store.records import Stored
     from .service import Outcome
 
 __all__ = [
-    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput",
-    "ops",
+    "NO_CHAT", "WAIT_ERROR", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "IngestTexts", "Message", "RelationInput",
+    "Wait", "ops", "wait_error",
 ]  # fmt: skip
 
 ops: Operations[SDKMemoryKernel] = Operations()
 DISABLED = "disabled"
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
+Wait = Annotated[
+    Literal["", "indexed", "vectors"],
+    Field(
+        description="Return once every index lists it (`indexed`), or once its vectors are made (`vectors`), at the latest after "
+        "`embedding.timeout_seconds`; without it as soon as it is stored, and words find it from then on."
+    ),
+]
+"""What a call that stores waits for."""
+WAIT_ERROR = "Why what `wait` asks for is not there, such as the model's error; empty if it is. The text is stored."
 
 
 Aliases = Annotated[list[LetteredName], Field(max_length=50)]
@@ -72,7 +83,8 @@ def _at(loc: tuple[str | int, ...], why: str) -> ValidationError:
 
 def _made_up(given: dict[str, Any]) -> str:
     names = ("chat_id", "group_id", "user_id", "source_type", "source", "text", "timestamp", "time_start", "time_end")
-    return f"text:{content_hash(json.dumps([given.get(name) for name in names]))[:32]}"
+    told = given | {"text": given.get("text", "").strip()}
+    return f"text:{content_hash(json.dumps([told.get(name) for name in names]))[:32]}"
 
 
 class _Ingest(Request):
@@ -81,9 +93,13 @@ class _Ingest(Request):
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(
         default_factory=dict,
-        description="Kept as it is, given back with every hit; told again with other metadata, a text has those.",
+        description="Kept as it is, given back with every hit; told again with other metadata or tags, a text has those.",
     )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    derive: bool = Field(
+        True,
+        description="False: it is stored and found, and nothing is read out of it: no facts, episodes, names or relations.",
+    )
     expires_at: TimeInput = Field(
         None,
         description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
@@ -104,7 +120,7 @@ class IngestText(_Ingest):
     source_type: Annotated[RequiredName, Field(max_length=64)] = Field(
         "note", description="What kind of text it is; a `person_fact` is held true of the persons it is about."
     )
-    text: str = Field(description="The text; a long one becomes several paragraphs.")
+    text: WholeText = Field(description="The text; a long one becomes several paragraphs.")
     source: Name = Field("", description="Name of its source; `source_type:chat_id` when not given.")
     scope: Literal["chat", "global"] = Field("chat", description="`global`: every chat may find it.")
     person_ids: Names = Field(default_factory=list, description="Persons it is about.")
@@ -132,6 +148,14 @@ class IngestText(_Ingest):
         description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
         "when not given; the answer says it.",
     )
+    wait: Wait = ""
+
+    @model_validator(mode="after")
+    def _derives_or_not(self) -> IngestText:
+        for name in ("entities", "relations"):
+            if getattr(self, name) and not self.derive:
+                raise _at((name,), "with derive = false a text has none")
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -186,7 +210,7 @@ class IngestSummary(_Ingest):
 
     external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
     chat_id: RequiredName = Field(description="The chat that is summarised.")
-    text: str = Field(
+    text: WholeText = Field(
         "",
         description="The summary. Empty: the memory writes it in the background, over all messages of the chat that no "
         "summary covers yet; the arguments below, but for `messages`, then come from those.",
@@ -226,6 +250,7 @@ class IngestMessages(_Ingest):
         "characters together.",
     )
     source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+    wait: Wait = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -251,6 +276,16 @@ class IngestMessages(_Ingest):
         return self
 
 
+class IngestTexts(Request):
+    """Arguments of `ingest_texts`."""
+
+    items: list[IngestText] = Field(
+        min_length=1,
+        description="Texts as `ingest_text` takes them; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
+        "characters together.",
+    )
+
+
 class IngestResult(Response):
     """What became of the text."""
 
@@ -265,6 +300,13 @@ class IngestResult(Response):
     )
     external_id: str = ""
     queued: bool = Field(default=False, description="A summary will be written in the background.")
+    wait_error: str = Field(default="", description=WAIT_ERROR)
+
+
+class TextsResult(Response):
+    """What became of the texts, in their order."""
+
+    results: list[IngestResult] = Field(default_factory=list)
 
 
 class MessageResult(BaseModel):
@@ -283,6 +325,17 @@ class MessagesResult(Response):
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
     reason: str = ""
     results: list[MessageResult] = Field(default_factory=list)
+    wait_error: str = Field(default="", description=WAIT_ERROR)
+
+
+async def wait_error(kernel: SDKMemoryKernel, wait: Wait, stored: Iterable[Stored | None]) -> str:
+    """Why what a call waits for is not there, once it is there or cannot be."""
+    rows = [row for one in stored if one for row in one.paragraphs]
+    if not wait or not rows:
+        return ""
+    error = await kernel.vectors.wait_error(rows) if wait == "vectors" else ""
+    await kernel.maintenance.follow()
+    return error
 
 
 @ops.operation("ingest_text", effect="write")
@@ -290,7 +343,19 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    return _one(request.external_id, await kernel.ingest.store(request))
+    outcome = await kernel.ingest.store(request)
+    answer = _one(request.external_id, outcome)
+    answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
+    return answer
+
+
+@ops.operation("ingest_texts", effect="write", role="write")
+async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsResult:
+    """Store many texts in one transaction; durable when it returns."""
+    if not kernel.config.plugin.enabled:
+        return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
+    outcomes = await kernel.ingest.store_texts(request.items)
+    return TextsResult(results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)])
 
 
 @ops.operation("ingest_summary", effect="write")
@@ -327,6 +392,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
         superseded_ids=[paragraph_key(p) for stored in outcome.stored if stored for p in stored.superseded],
         skipped_ids=[result.external_id for result in results if result.status in ("existing", "empty_text")],
         results=results,
+        wait_error=await wait_error(kernel, request.wait, outcome.stored),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
@@ -30,6 +31,10 @@ __all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs", "summa
 Arrival = IngestText | IngestSummary | IngestMessages
 INLINE_CHARS = 8_000
 """Less text than this is analysed where the call runs; more goes to a thread, so that the event loop never waits."""
+
+
+NOT_DERIVED = "-"
+"""What the hash of a text has at its end that nothing is read out of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +83,11 @@ class IngestService:
         chat, now = _chat_of(request), self._clock.now()
         wished = isinstance(request, IngestSummary) and not clean_text(request.text)
         ids = _ids_of(request)[: -1 if wished else None]
-        filtered = request.respect_filter and chat is not None and restricts(self._config.filter)
-        if filtered and not await self._store.read(lambda db: chat is None or self.serves(db, chat)):
+        if restricts(self._config.filter) and not await self._store.read(lambda db: self._lets_in(db, request)):
             return Outcome(True, (), ids)
         messages = [] if isinstance(request, IngestText) else request.messages
-        size, most = sum(len(message.text) for message in messages), self._config.ingest
-        if len(messages) > most.max_messages:
-            raise InvalidRequest(
-                f"messages: {len(messages)} in one call, at most {most.max_messages} (`ingest.max_messages`).",
-                field="messages", limit=most.max_messages,
-            )  # fmt: skip
-        if size > most.max_call_chars:
-            raise InvalidRequest(
-                f"messages: {size} characters in one call, at most {most.max_call_chars} (`ingest.max_call_chars`): make "
-                "several calls of them.",
-                field="messages", limit=most.max_call_chars,
-            )  # fmt: skip
+        size = sum(len(message.text) for message in messages)
+        self._refuse_too_much("messages", len(messages), size)
         size += 0 if isinstance(request, IngestMessages) else len(request.text)
         prepare = partial(self._texts, request, chat, ids, now)
         texts = prepare() if size <= INLINE_CHARS else await asyncio.to_thread(prepare)
@@ -115,6 +109,51 @@ class IngestService:
             return Outcome(False, stored, ids, waits)
 
         return await self._store.write(unit)
+
+    async def store_texts(self, items: Sequence[IngestText]) -> list[Outcome]:
+        """Store several texts in one transaction; those that the chat filter refuses are passed over.
+
+        Raises InvalidRequest naming the item and the field, and stores nothing then.
+        """
+        now = self._clock.now()
+        size = sum(len(item.text) for item in items)
+        self._refuse_too_much("items", len(items), size)
+        served = [True] * len(items)
+        if restricts(self._config.filter):
+            served = await self._store.read(lambda db: [self._lets_in(db, item) for item in items])
+
+        def prepare() -> list[NewText | None]:
+            texts: list[NewText | None] = []
+            for i, item in enumerate(items):
+                with _of_item(i):
+                    texts.append(self._document(item, _chat_of(item), now) if served[i] else None)
+            return texts
+
+        texts = prepare() if size <= INLINE_CHARS else await asyncio.to_thread(prepare)
+
+        def unit(db: Connection) -> list[Outcome]:
+            done: list[Outcome] = []
+            for i, (item, text) in enumerate(zip(items, texts, strict=True)):
+                with _of_item(i):
+                    stored = () if text is None else (self.write(db, text, now),)
+                    done.append(Outcome(text is None, stored, (item.external_id,)))
+            return done
+
+        return await self._store.write(unit)
+
+    def _refuse_too_much(self, field: str, count: int, size: int) -> None:
+        most = self._config.ingest
+        if count > most.max_messages:
+            raise InvalidRequest(
+                f"{field}: {count} in one call, at most {most.max_messages} (`ingest.max_messages`).",
+                field=field, limit=most.max_messages,
+            )  # fmt: skip
+        if size > most.max_call_chars:
+            raise InvalidRequest(
+                f"{field}: {size} characters in one call, at most {most.max_call_chars} (`ingest.max_call_chars`): make "
+                "several calls of them.",
+                field=field, limit=most.max_call_chars,
+            )  # fmt: skip
 
     # preparing
 
@@ -148,6 +187,7 @@ class IngestService:
             (given.timestamp if given and one_time else request.time_start, request.time_end), now, zone,
         )  # fmt: skip
         expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
+        metadata = self.metadata("metadata", request.metadata)
         text = self._text("text", request.text)
         knowledge = "" if given is None else detect(text) if given.knowledge_type == "auto" else given.knowledge_type
         persons = {key: Person(key, key, about=True) for key in request.person_ids}
@@ -166,8 +206,10 @@ class IngestService:
             source_type=source_type,
             kind="text" if given else "summary",
             external_id=request.external_id,
-            content_hash=bytes.fromhex(content_hash(text)),
+            content_hash=_hash_of(request, content_hash(text)),
             paragraphs=new_paragraphs(text, start, zone, self._config.ingest.chunk_chars, knowledge),
+            told=request.text.replace("\x00", ""),
+            derive=request.derive,
             knowledge=knowledge,
             chat=chat,
             shared=chat is None or bool(given and given.scope == "global"),
@@ -177,7 +219,7 @@ class IngestService:
             persons=tuple(persons.values()),
             aliases=tuple(aliases),
             tags=json.dumps(request.tags, ensure_ascii=False),
-            metadata=self.metadata("metadata", request.metadata),
+            metadata=metadata,
             entities=tuple(
                 Entity(entity.name, normalise_name(entity.name), entity.type, aliases_of(i, entity))
                 for i, entity in enumerate(given.entities if given else ())
@@ -200,18 +242,21 @@ class IngestService:
         def turn(message: Message, field: str, external_id: str) -> NewText | None:
             if not clean_text(message.text):
                 return None
+            metadata = self.metadata(f"{field}.metadata", {**request.metadata, **message.metadata})
             text = self._text(f"{field}.text", message.text)
             at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, zone)
             at = now if at is None else at
             speaker = _speaker(message, request.user_id)
-            said = json.dumps([message.speaker, message.person_id, content_hash(text)])
+            said = content_hash(json.dumps([message.speaker, message.person_id, content_hash(text)]))
             return NewText(
                 source=source,
                 source_type="chat",
                 kind="message",
                 external_id=external_id,
-                content_hash=bytes.fromhex(content_hash(said)),
+                content_hash=_hash_of(request, said),
                 paragraphs=new_paragraphs(text, at, zone, self._config.ingest.chunk_chars),
+                told=message.text.replace("\x00", ""),
+                derive=request.derive,
                 chat=chat,
                 event_start=at,
                 event_end=at,
@@ -219,7 +264,7 @@ class IngestService:
                 speaker=speaker,
                 aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
                 tags=json.dumps(message.tags, ensure_ascii=False),
-                metadata=self.metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
+                metadata=metadata,
                 session=rule,
             )
 
@@ -229,9 +274,9 @@ class IngestService:
         text, limit = clean_text(raw), self._config.ingest.max_text_chars
         if not text:
             raise InvalidRequest(f"{field}: there is no text to store.", field=field)
-        if len(text) > limit:
+        if len(raw) > limit:
             raise InvalidRequest(
-                f"{field}: {len(text)} characters, at most {limit} (`ingest.max_text_chars`).", field=field, limit=limit
+                f"{field}: {len(raw)} characters, at most {limit} (`ingest.max_text_chars`).", field=field, limit=limit
             )
         return text
 
@@ -247,6 +292,10 @@ class IngestService:
         return encoded
 
     # writing
+
+    def _lets_in(self, db: Connection, request: Arrival) -> bool:
+        chat = _chat_of(request)
+        return chat is None or not request.respect_filter or self.serves(db, chat)
 
     def serves(self, db: Connection, chat: ChatKey) -> bool:
         """Whether the chat filter of the configuration lets the chat in."""
@@ -271,6 +320,23 @@ class IngestService:
 def summary_source(chat_id: str) -> str:
     """The source that a chat's summaries are stored under."""
     return f"chat_summary:{chat_id}"
+
+
+def _hash_of(request: Arrival, text: str) -> bytes:
+    """What the same call has again: told anew to derive otherwise, a text is another wording."""
+    return bytes.fromhex(text if request.derive else content_hash(text + NOT_DERIVED))
+
+
+@contextmanager
+def _of_item(i: int) -> Generator[None]:
+    """Name the item in what is refused."""
+    try:
+        yield
+    except InvalidRequest as exc:
+        place = f"items.{i}."
+        raise InvalidRequest(
+            f"{place}{exc}", **exc.details | {"field": f"{place}{exc.details.get('field', '')}"}
+        ) from exc
 
 
 def _chat_of(request: Arrival) -> ChatKey | None:

@@ -1,7 +1,7 @@
 -- name: summary_last_message
 -- paragraphs that belong to a chat alone have its row as their scope
 select id from paragraphs
-where scope = :chat and kind = 'message' and deleted_at is null and superseded_at is null
+where scope = :chat and kind = 'message' and derive = 1 and deleted_at is null and superseded_at is null
 order by id desc limit 1;
 
 -- name: summary_want
@@ -21,13 +21,13 @@ order by s.due_at, s.chat limit 1;
 
 -- name: summary_messages
 select p.id, p.ref, p.content, p.event_start from paragraphs p
-where p.scope = :chat and p.kind = 'message' and p.id > :upto and p.id <= :wanted
+where p.scope = :chat and p.kind = 'message' and p.derive = 1 and p.id > :upto and p.id <= :wanted
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by p.id limit :limit;
 
 -- name: summary_recent
 select content from paragraphs
-where scope = :chat and kind = 'summary' and deleted_at is null and superseded_at is null
+where scope = :chat and kind = 'summary' and derive = 1 and deleted_at is null and superseded_at is null
 order by id desc limit :limit;
 
 -- name: summary_still_there

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from math import isinf
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, Offset, OneOrMore, RequiredName, TimeInput
-from ..ids import HIGHEST, paragraph_key, row_number
-from ..language.times import read_bound, read_expiry
+from ..fields import Count, ManyChatsRequest, Name, Offset, TimeInput
+from ..ids import HIGHEST, paragraph_key
+from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
+from .documents import CallersIds, TextId, TextIds
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-
-
-def _text_id(value: Any) -> Any:
-    row = row_number(value, "p") if isinstance(value, str) else value
-    if not isinstance(row, int) or isinstance(row, bool) or not 0 < row <= HIGHEST:
-        raise ValueError("is no id of a text: expected one such as p12")
-    return row
-
-
-TextId = Annotated[int, BeforeValidator(_text_id), Field(json_schema_extra={"type": ["string", "integer"]})]
 
 
 class ListTexts(ManyChatsRequest):
@@ -52,12 +42,12 @@ class ListTexts(ManyChatsRequest):
 class GetTexts(ManyChatsRequest):
     """Which texts to show."""
 
-    ids: Annotated[list[TextId], OneOrMore, Field(max_length=1_000)] = Field(
+    ids: TextIds = Field(
         default_factory=list,
         validation_alias=AliasChoices("ids", "id"),
         description="Such as `p12`, as hits give them.",
     )
-    external_ids: Annotated[list[RequiredName], OneOrMore, Field(max_length=1_000)] = Field(
+    external_ids: CallersIds = Field(
         default_factory=list,
         validation_alias=AliasChoices("external_ids", "external_id"),
         description="The caller's ids of texts of `source`, in the place of `ids` or beside them.",
@@ -129,6 +119,7 @@ class StoredText(BaseModel):
     time: float | None = Field(default=None, description="When it was said or happened; null where it is undated.")
     recorded_at: float = 0.0
     expires_at: float | None = None
+    derive: bool = Field(default=True, description="False: nothing is read out of it.")
     external_id: str = Field(default="", description="The caller's id of the text that it is of.")
     part: int = Field(default=0, description="Place in that text, which was cut where it was long; from 0.")
     tags: list[str] = Field(default_factory=list)
@@ -148,33 +139,6 @@ class FoundTexts(ScopedResponse):
 
     items: list[StoredText] = Field(default_factory=list)
     missing: list[str] = Field(default_factory=list, description="Ids of nothing that may be seen.")
-
-
-class AmendTexts(Request):
-    """Which texts, and what is to be said of them."""
-
-    ids: Annotated[list[TextId], OneOrMore, Field(min_length=1, max_length=1_000)] = Field(
-        validation_alias=AliasChoices("ids", "id"), description="Such as `p12`; of a long text any of its paragraphs."
-    )
-    metadata: dict[str, Any] | None = Field(None, description="In the place of what each had.")
-    expires_at: TimeInput = Field(None, description="From then on they are hidden; `never` lifts it.")
-    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
-
-    @model_validator(mode="after")
-    def _says_something(self) -> AmendTexts:
-        if self.metadata is None and self.ttl_seconds is None and self.expires_at is None:
-            raise ValueError("metadata is required, or expires_at, or ttl_seconds")
-        if self.ttl_seconds is not None and self.expires_at is not None:
-            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
-        return self
-
-
-class Amended(Response):
-    """Of which texts it is said now."""
-
-    ids: list[str] = Field(default_factory=list)
-    count: int = 0
-    missing: list[str] = Field(default_factory=list, description="Ids of what is gone, or has been worded anew since.")
 
 
 class Wording(BaseModel):
@@ -243,26 +207,6 @@ async def get_texts(kernel: SDKMemoryKernel, request: GetTexts) -> FoundTexts:
     return await kernel.store.read(read)
 
 
-@ops.operation("memory_text_admin", "amend", effect="write", role="admin")
-async def amend_texts(kernel: SDKMemoryKernel, request: AmendTexts) -> Amended:
-    """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
-    now, ids = kernel.surroundings.clock.now(), list(dict.fromkeys(request.ids))
-    at = read_expiry(request.expires_at, request.ttl_seconds, now, kernel.zones.general)
-    metadata = None if request.metadata is None else kernel.ingest.metadata("metadata", request.metadata)
-
-    def unit(db: Connection) -> set[int]:
-        seen = {row[0] for row in db.run("texts_seen", ids=array(ids), scopes=None, now=now)}
-        if at is not None:
-            db.run("texts_set_expiry", ids=array(seen), expires_at=None if isinf(at) else at)
-        if metadata is not None:
-            db.run("texts_set_metadata", ids=array(seen), metadata=metadata)
-        return seen
-
-    seen = await kernel.store.write(unit)
-    found = [paragraph_key(id_) for id_ in ids if id_ in seen]
-    return Amended(ids=found, count=len(found), missing=[paragraph_key(id_) for id_ in ids if id_ not in seen])
-
-
 @ops.operation("memory_text_admin", "history", role="admin")
 async def text_history(kernel: SDKMemoryKernel, request: TextHistory) -> Wordings:
     """Show the wordings that a text has had, deleted ones too until they are purged."""
@@ -305,13 +249,13 @@ async def list_chats(kernel: SDKMemoryKernel, request: ListChats) -> Chats:
 
 def _items(db: Connection, ids: Sequence[int]) -> list[StoredText]:
     rows, persons = paragraph_rows.full(db, ids), paragraph_rows.persons(db, ids)
-    expiry = dict[int, float](db.run("texts_expiry", ids=array(ids)).fetchall())
+    kept = {row[0]: row[1:] for row in db.run("texts_kept_until", ids=array(ids))}
     return [
         StoredText(
             id=paragraph_key(id_), text=row.content, chat_id=row.chat_id, source=row.source, source_type=row.source_type,
             kind=row.kind, speaker=paragraph_rows.speaker_of(persons.get(id_, ())),
             person_ids=list(dict.fromkeys(one.person_id for one in persons.get(id_, ()))), time=row.event_start,
-            recorded_at=row.recorded_at, expires_at=expiry.get(id_), external_id=row.external_id, part=row.position,
+            recorded_at=row.recorded_at, expires_at=kept[id_][0], derive=kept[id_][1], external_id=row.external_id, part=row.position,
             tags=json.loads(row.tags), metadata=json.loads(row.metadata),
         )
         for id_ in ids

@@ -45,19 +45,9 @@ where p.ref in (select t.ref from paragraphs t where t.id = :id
                 where o.name = :source and r.external_id = :external_id)
 order by p.ref, p.revision, p.position;
 
--- name: texts_expiry
-select p.id, p.expires_at from paragraphs p where p.id in (select value from json_each(:ids)) and p.expires_at is not null;
-
--- name: texts_set_expiry
--- of the whole texts that these paragraphs are of
-update paragraphs set expires_at = :expires_at
-where ref in (select p.ref from paragraphs p where p.id in (select value from json_each(:ids)))
-  and deleted_at is null and superseded_at is null;
-
--- name: texts_set_metadata
-update paragraphs set metadata = :metadata
-where ref in (select p.ref from paragraphs p where p.id in (select value from json_each(:ids)))
-  and deleted_at is null and superseded_at is null;
+-- name: texts_kept_until
+-- when they expire, and whether something is read out of them
+select p.id, p.expires_at, p.derive from paragraphs p where p.id in (select value from json_each(:ids));
 
 -- name: texts_chats
 -- chats that may be seen and hold something, those that were talked in last first

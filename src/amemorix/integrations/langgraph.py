@@ -164,7 +164,7 @@ class AMemorixStore(BaseStore):
         for ttl, ids in living.items():
             for start in range(0, len(ids), PAGE):
                 part = ids[start : start + PAGE]
-                self._memory.call("memory_text_admin", action="amend", ids=part, ttl_seconds=ttl * 60)
+                self._memory.call("memory_document_admin", action="set", ids=part, ttl_seconds=ttl * 60)
 
     def _telling(self, external_id: str, kept: dict[str, Any]) -> dict[str, Any]:
         """What stores an item."""

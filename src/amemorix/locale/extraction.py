@@ -23,7 +23,7 @@ _UNREAD = re.compile(
     r"|integrations/memory_tools|frontends/(reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
 )
 """Modules whose strings are prompts, patterns, or for developers: they speak to no user."""
-_UNREAD_NAMES = re.compile(r"what|fields|example|(NO_)?TEXT|INSTRUCTIONS|means|_REQUIRED|\w*SYSTEM|__all__")
+_UNREAD_NAMES = re.compile(r"what|fields|example|(NO_)?TEXT|INSTRUCTIONS|means|_REQUIRED|SCRIPT|\w*SYSTEM|__all__")
 """Names whose value is a prompt, an example or a pattern."""
 _UNREAD_CALLS = re.compile(
     r"(log|logger|re|json)\..*|lazy_regex|(Runtime|Key|Type|Attribute|NotImplemented|Assertion|FileExists)Error|TypeVar|import_module|getattr|print_json"

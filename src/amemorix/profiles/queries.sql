@@ -33,7 +33,7 @@ order by e.fact, coalesce(p.event_start, p.recorded_at) desc, e.paragraph desc;
 -- what these persons said last, without what is no longer held of them
 select p.id, coalesce(p.event_start, p.recorded_at), p.content
 from paragraph_persons b join paragraphs p on p.id = b.paragraph
-where b.person in (select value from json_each(:persons)) and b.role = 1 and p.kind = 'message'
+where b.person in (select value from json_each(:persons)) and b.role = 1 and p.kind = 'message' and p.derive = 1
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
   and not exists (select 1 from fact_evidence e join facts f on f.id = e.fact

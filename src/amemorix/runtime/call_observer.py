@@ -39,7 +39,8 @@ def observed(op: Operation, request: Request, settings: Observability, clock: Cl
         raise
     finally:
         milliseconds = (time.perf_counter() - started) * 1000
-        slow = bool(settings.slow_call_ms) and milliseconds >= settings.slow_call_ms
+        waits = bool(getattr(request, "wait_seconds", 0.0))
+        slow = bool(settings.slow_call_ms) and milliseconds >= settings.slow_call_ms and not waits
         extra = {
             "component": op.component, "action": act.action, "door": act.door, "outcome": outcome,
             "milliseconds": round(milliseconds, 2),

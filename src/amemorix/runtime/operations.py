@@ -57,6 +57,7 @@ class Statistics(Response):
     episodes: int = Field(default=0, description="Those with a live paragraph.")
     sources: int = 0
     external_refs: int = 0
+    space_vectors: int = Field(default=0, description="Vectors that callers have brought, in spaces.")
     lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")
     embedding: EmbeddingProgress = Field(default_factory=EmbeddingProgress)
     chat: ChatState = Field(default_factory=ChatState)

@@ -101,7 +101,7 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     because the query names only a person or a time, is sure.
     """
     query, noise = plan.query, plan.settings.noise
-    fused = fused.top(CONSIDERED)
+    fused = fused.top(max(CONSIDERED, 2 * plan.stage1))
     if query.small_talk and noise.enabled:
         fused = fused.top(0)
     if not len(fused.ids):

@@ -83,13 +83,16 @@ class DualPathRetriever:
 
     def lexical(self, db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> LaneResults:
         """All that can be done while the query's vector is still being made."""
-        results = LaneResults(_allowed(db, plan), indexes.last_change)
+        narrowed, seen = _allowed(db, plan), None
+        if narrowed is not None:  # what may be seen of it, so that no lane ends at what may not
+            seen = indexes.columns.visible(narrowed, plan.scopes, plan.now)
+        results = LaneResults(None if seen is None else seen.ids, indexes.last_change)
         run, allow, limit = partial(results.run, db, plan), results.allow, plan.settings.candidates
         if plan.settings.sparse.enabled:
             results.sparse = run("sparse", lambda: sparse_lane(indexes, plan, allow), results.sparse)
-        results.graph = run("graph", lambda: graph_lane(db, indexes.graph, self._names, plan), results.graph)
-        person = run("person", lambda: person_lane(db, plan), NOBODY)
-        time = run("time", lambda: time_lane(db, plan), NOBODY)
+        results.graph = run("graph", lambda: graph_lane(db, indexes.graph, self._names, plan, allow), results.graph)
+        person = run("person", lambda: person_lane(db, plan, allow), NOBODY)
+        time = run("time", lambda: time_lane(db, plan, seen), NOBODY)
         others = (np.array([*results.graph], np.int64), person, time)
         found = candidates(results.sparse, no_vectors(), others, limit)
         results.looked_up = _within(found, allow, plan)
@@ -100,7 +103,7 @@ class DualPathRetriever:
         """Rank what may be seen, at most a few hundred candidates; lanes that fail are added to the results."""
         run, sparse, limit = partial(results.run, db, plan), results.sparse, plan.settings.candidates
         dense = run("dense", lambda: dense_lane(db, indexes, plan, sparse, results.allow), no_vectors())
-        related = run("relations", lambda: relation_lane(db, indexes, plan), dict[int, float]())
+        related = run("relations", lambda: relation_lane(db, indexes, plan, results.allow), dict[int, float]())
         found = candidates(SparseScores.none(), dense, (results.looked_up, np.array([*related], np.int64)), limit)
         found = _within(found, results.allow, plan)
         further = found[~contains(results.looked_up, found)]
@@ -124,8 +127,8 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
         sets.append(paragraph_rows.in_window(db, plan.window.start, plan.window.end, plan.scopes))
     if plan.persons is not None:
         sets.append(paragraph_rows.of_persons(db, plan.persons))
-    if plan.sources is not None:
-        sets.append(paragraph_rows.of_sources(db, plan.sources))
+    if plan.within is not None:
+        sets.append(plan.within)
     if plan.as_of is not None:
         sets.append(paragraph_rows.current_at(db, plan.as_of, plan.scopes))
     return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None

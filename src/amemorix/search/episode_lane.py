@@ -74,7 +74,7 @@ def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -
         score = min(1.0, (first + bonus) / (1.0 + SUPPORT))
         scores[id_] = score + (1.0 - score) * OWN_WORDS * own[id_][0] if id_ in own else score
     alone = [id_ for id_, (share, _) in own.items() if id_ not in answering and share >= ENOUGH]
-    likely = sorted(alone, key=lambda id_: (-own[id_][0], id_))[:MOST_ALONE]
+    likely = sorted(alone, key=lambda id_: (-own[id_][0], id_))[: MOST_ALONE if allow is None else None]
     for id_, paragraphs in episode_rows.members(db, likely).items():
         seen_whole = episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
         if seen_whole and (allow is None or np.isin(list(paragraphs), allow).any()):

@@ -20,12 +20,14 @@ from .lanes import DenseScores, Floats, Ids
 from .query import SearchPlan
 from .retention import retained_all
 
-__all__ = ["Fused", "candidates", "fading", "fuse", "weighted"]
+__all__ = ["RANKED", "Fused", "by_reciprocal_rank", "candidates", "fading", "fuse", "weighted"]
 
 OCCASIONAL = frozenset({"person", "graph", "when", "answer", "time", "reply"})
 """Signals that many queries do not have: they count towards the reachable score only where they occur."""
 TAKEN_OFF = frozenset({"question", "retention"})
 """Signals that speak against a candidate."""
+RANKED = {"sparse": "sparse_rank", "dense": "dense_rank"}
+"""Lane -> signal of its ranks, where those alone order the hits."""
 TRUSTED_COVERAGE = 0.5
 """Share of the query's weighted words in the best window from which its words are fully trusted."""
 
@@ -149,6 +151,20 @@ def weighted(fused: Fused, weights: Weights) -> Fused:
     score = np.clip(total / np.float32(reachable), 0.0, 1.0)
     fused = replace(fused, score=score, weights=tuple(counted.tolist()))
     return fused.take(np.lexsort((-fused.ids, -total)))
+
+
+def by_reciprocal_rank(fused: Fused, k: int, stage1: int) -> Fused:
+    """The first `stage1` by words and by cosine, by the sum of 1 / (k + rank) (Cormack, Clarke, Büttcher 2009); ranks
+    begin at 1."""
+    words = np.where(fused.bm25 > 0, fused.bm25, np.float32(np.nan))
+    values = np.zeros((len(fused.ids), len(RANKED)), np.float32)
+    for column, score in enumerate((words, fused.cosine)):
+        first = np.lexsort((-fused.ids, -score))[: min(stage1, int(np.isfinite(score).sum()))]
+        values[first, column] = 1 / (k + 1 + np.arange(len(first)))
+    score = values.sum(axis=1)
+    ranked = replace(fused, score=score, names=(*RANKED.values(),), values=values, weights=(1.0,) * len(RANKED))
+    order = np.lexsort((-fused.ids, -score))
+    return ranked.take(order[score[order] > 0])
 
 
 def fading(left: Floats) -> dict[str, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,20 +13,21 @@ from ..ids import paragraph_key, row_number
 from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
 from ..sorted_arrays import filled
-from ..store.ports import Connection
+from ..store.ports import Connection, VectorIndex
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import retention as retention_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
-from .fusion import Fused
+from .fusion import RANKED, Fused
+from .lanes import Floats
 from .operations import Hit, HitTime
 from .query import SearchPlan
 from .retention import retained
 
 __all__ = [
-    "AggregateQueryService", "Reasons", "confidences", "hit_time", "hits_in_time", "paragraph_hits",
-    "ranked_hits", "summary", "with_replaced",
+    "AggregateQueryService", "Reasons", "compare_hits", "confidences", "hit_time", "hits_in_time", "paragraph_hits",
+    "ranked_hits", "similarity_of", "summary", "with_replaced",
 ]  # fmt: skip
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
@@ -62,19 +64,25 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan, touched: Mapping
             break
         fused = fused.take(np.flatnonzero(~np.isin(fused.ids, [id_ for id_ in first.tolist() if id_ not in rows])))
     signals = fused.signals
-    lanes = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
+    lanes = {"sparse": fused.bm25, "dense": fused.cosine}
+    lanes |= {name: signals[name] for name in OWN_LANES if name in signals}
     shown = slice(plan.limit)
     found: dict[str, list[tuple[float, int]]] = {}
     for name, score in lanes.items():
-        if not (score[shown] > 0).any():
+        if plan.rrf_k:  # the score was made of the ranks
+            part = signals[RANKED[name]][shown]
+            ranks = np.where(part > 0, np.rint(1 / np.maximum(part, 1e-9)).astype(np.int64) - plan.rrf_k, 0)
+        elif (score[shown] > 0).any():
+            no_better = np.searchsorted(np.sort(filled(score, -2.0)), score[shown], side="right")
+            ranks = np.where(score[shown] > 0, 1 + len(score) - no_better, 0)
+        else:
             continue
-        no_better = np.searchsorted(np.sort(filled(score, -2.0)), score[shown], side="right")
-        found[name] = list(zip(score[shown].tolist(), (1 + len(score) - no_better).tolist(), strict=True))
+        found[name] = list(zip(score[shown].tolist(), ranks.tolist(), strict=True))
     added = (fused.values[shown] * fused.weights).tolist()
     reasons: Reasons = {}
     for place, id_ in enumerate(fused.ids[shown].tolist()):
         reached = ((name, *of_lane[place]) for name, of_lane in found.items())
-        ranks = {name: {"rank": rank, "score": round(score, 4)} for name, score, rank in reached if score > 0}
+        ranks = {name: {"rank": rank, "score": round(score, 4)} for name, score, rank in reached if rank}
         signals_added = zip(fused.names, added[place], strict=True)
         counted = {name: round(value, 4) for name, value in signals_added if value}
         reasons[id_] = (
@@ -143,6 +151,7 @@ def paragraph_hits(
                 external_id=row.external_id,
                 chat_id=row.chat_id,
                 source=row.source,
+                source_type=row.source_type,
                 speaker=paragraph_rows.speaker_of(those),
                 person_ids=[p.person_id for p in those],
                 tags=json.loads(row.tags) if row.tags != "[]" else [],
@@ -170,18 +179,19 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
     """The hits with those of wordings that have been replaced since the time that the search looks back to.
 
     They are out of the indexes. They score by the share of the query's terms that they hold, best first; without a query
-    what happened last comes first. Within a source the present alone is looked at.
+    what happened last comes first.
     """
     query, noise, window = plan.query, plan.settings.noise, plan.window
-    if plan.as_of is None or plan.sources is not None or (query.text and not len(query.hashes)):
+    if plan.as_of is None or (query.text and not len(query.hashes)):
         return list(hits)
     top = max([LEAST_TOP, *(hit.score for hit in hits)])
     floor = noise.min_coverage * (0.5 if query.persons else 1.0) if noise.enabled else 0.0
+    within = None if plan.within is None else set(plan.within.tolist())
     mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
     found: list[tuple[float, int]] = []
     for one in paragraph_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
         at = one.event_start
-        if mine is not None and one.id not in mine:
+        if (mine is not None and one.id not in mine) or (within is not None and one.id not in within):
             continue
         if window is not None and not (at is not None and window.start <= at <= window.end):
             continue
@@ -231,6 +241,25 @@ class AggregateQueryService:
             )
             for key in order
         ]
+
+
+def compare_hits(hits: Iterable[Hit], vectors: VectorIndex, query: Floats) -> None:
+    """Give each hit its similarity to the query: a paragraph that of its vector, if it has one, an episode that of its
+    nearest answering paragraph."""
+    rows = {
+        hit.id: [row for id_ in hit.explain.get("paragraphs", [hit.id]) if (row := row_number(id_, "p")) is not None]
+        for hit in hits
+    }
+    ids = np.unique(np.array([row for found in rows.values() for row in found], np.int64))
+    near = dict(zip(ids.tolist(), vectors.scores(query, ids).tolist(), strict=True))
+    for hit in hits:
+        known = [near[row] for row in rows[hit.id] if not math.isnan(near[row])]
+        hit.similarity = similarity_of(max(known)) if known else None
+
+
+def similarity_of(cosine: float) -> float:
+    """A cosine as hits tell it."""
+    return round(min(max(cosine, 0.0), 1.0), 4)
 
 
 def confidences(hits: Iterable[Hit]) -> dict[int, float]:

@@ -18,6 +18,7 @@ from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.documents import NameRepository
+from ..store.rows.paragraphs import Visible
 from .query import SearchPlan
 
 __all__ = [
@@ -117,7 +118,7 @@ def _highest(cosine: Floats) -> float:
     return float(known.max()) if len(known) else 0.0
 
 
-def relation_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> dict[int, float]:
+def relation_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan, allow: Ids | None) -> dict[int, float]:
     """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1.
 
     Only relations that rest on a paragraph which may be seen take part, and only such paragraphs are returned: what
@@ -127,12 +128,14 @@ def relation_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> d
         return {}
     nearest: dict[int, float] = {}
     for near in _nearer_relations(indexes.relations, plan.encoded.vector):
-        seen = relation_rows.seen(db, near, plan.scopes, plan.now)
+        among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, near), allow)
+        seen = relation_rows.seen(db, near, plan.scopes, plan.now, among)
         nearest = {id_: cosine for id_, cosine in near.items() if id_ in seen}
         if len(nearest) >= MOST_RELATIONS:
             break
     nearest = dict(islice(nearest.items(), MOST_RELATIONS))
-    support = relation_rows.support(db, nearest, plan.scopes, plan.now, MOST_SUPPORTING) if nearest else {}
+    among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, nearest), allow)
+    support = relation_rows.support(db, nearest, plan.scopes, plan.now, MOST_SUPPORTING, among) if nearest else {}
     found: dict[int, float] = {}
     for relation, cosine in nearest.items():
         for paragraph in support.get(relation, ()):
@@ -155,20 +158,29 @@ def _nearer_relations(vectors: VectorIndex, query: Floats) -> Iterator[dict[int,
             return
 
 
-def person_lane(db: Connection, plan: SearchPlan) -> Ids:
+def person_lane(db: Connection, plan: SearchPlan, allow: Ids | None) -> Ids:
     """The newest paragraphs of the person named, when the query says nothing else."""
     persons = () if plan.query.terms else set().union(*plan.query.persons)
+    if allow is not None:
+        held = (np.intersect1d(paragraph_rows.of_persons(db, [one]), allow, assume_unique=True) for one in persons)
+        found = [ids[-plan.settings.candidates :] for ids in held]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
     found = [
         paragraph_rows.recent_of(db, person, plan.scopes, plan.now, plan.settings.candidates) for person in persons
     ]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
-def time_lane(db: Connection, plan: SearchPlan) -> Ids:
-    """The newest paragraphs of each stretch of time that the query names."""
+def time_lane(db: Connection, plan: SearchPlan, seen: Visible | None) -> Ids:
+    """The newest paragraphs of each stretch of time that the query names, of what is `seen` if the search is narrowed."""
     spans = plan.query.spans
     if not spans:
         return np.zeros(0, np.int64)
+    if seen is not None:
+        begun = [(seen.event_start >= span.start) & (seen.event_start <= span.end) for span in spans]
+        newest = np.argsort(-seen.event_start, kind="stable")
+        most = plan.settings.candidates // len(spans)
+        return np.unique(np.concatenate([seen.ids[newest[held[newest]][:most]] for held in begun]))
     found = [
         paragraph_rows.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
         for span in spans
@@ -176,7 +188,9 @@ def time_lane(db: Connection, plan: SearchPlan) -> Ids:
     return np.unique(np.array([id_ for ids in found for id_ in ids], np.int64))
 
 
-def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: SearchPlan) -> dict[int, float]:
+def graph_lane(
+    db: Connection, graph: GraphStore, names: NameRepository, plan: SearchPlan, allow: Ids | None
+) -> dict[int, float]:
     """Paragraph -> score in 0..1, by personalised PageRank from the query's entities.
 
     An entity tells the less the more paragraphs are linked to it, and the best paragraph scores what its surest entity
@@ -200,7 +214,11 @@ def graph_lane(db: Connection, graph: GraphStore, names: NameRepository, plan: S
     kept = seeds if weight is start else paragraph_rows.rarely_linked(db, weight, HUB)
     if not neighbours and named.issuperset(kept):  # of nothing that may be trusted
         return {}
-    evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING)
+    among = None
+    if allow is not None:
+        linked = paragraph_rows.links(db, kept, HUB).values()
+        among = np.intersect1d(np.concatenate([np.zeros(0, np.int64), *linked]), allow)
+    evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING, among)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}
     surest = 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from ..facts.query import FactItem
-from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, TimeInput
+from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, Tags, TimeInput
 from ..ingest.operations import Message
 from ..ops import Operations, ScopedResponse
 from .language.dialogue import speaker_role
@@ -63,6 +63,9 @@ class KernelSearchRequest(ManyChatsRequest):
         "talk; `aggregate` all of them merged.",
     )
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
+    source: Name = Field("", description="Only what came from the source of this name.")
+    source_type: Name = Field("", description="Only what came from sources of this kind.")
+    tags: Tags = Field(default_factory=list, description="Only what has all of these tags.")
     time_start: TimeInput = Field(
         None, validation_alias=AliasChoices("time_start", "time_from"),
         description="Epoch seconds, ISO 8601, YYYY/MM/DD[ HH:mm[:ss]], or words such as `yesterday`, `上周三`.",
@@ -79,6 +82,24 @@ class KernelSearchRequest(ManyChatsRequest):
     min_score: float = Field(
         0.0, ge=0, le=1, validation_alias=AliasChoices("min_score", "min_confidence"),
         description="Leave out hits whose confidence is lower; `min_confidence` means the same.",
+    )  # fmt: skip
+    min_similarity: float | None = Field(
+        None, ge=0, le=1,
+        description="Leave out hits whose `similarity` is lower; those stay of which it is not known. Given, be it 0, every hit "
+        "is compared, if need be by asking the model once more.",
+    )  # fmt: skip
+    gate: bool = Field(
+        True, description="Return nothing where no hit is likely to answer; `false`: return the best there are."
+    )
+    fusion: Literal["weighted", "rrf"] = Field(
+        "weighted",
+        description="`weighted` sums what speaks for a hit; `rrf` orders by reciprocal ranks alone: the sum of "
+        "1 / (`rrf_k` + rank) over words and meaning, which is then the `score`.",
+    )
+    rrf_k: Count = Field(60, ge=1, le=10_000, description="With `rrf`: the higher, the more lower ranks count.")
+    stage1: Count | None = Field(
+        None, ge=1, le=1_000,
+        description="With `rrf`: so many of the best by words and by meaning take part; four times the `limit` when not given.",
     )  # fmt: skip
     used: bool = Field(
         False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
@@ -116,9 +137,16 @@ class Hit(BaseModel, defer_build=True):
     content: str
     score: float = Field(description="What the hits are ordered by, 0..1.")
     confidence: float = Field(default=1.0, description="How likely it answers the query, 0..1; calibrated.")
+    similarity: float | None = Field(
+        default=None,
+        description="Cosine of the model's vectors of query and text, from 0 (unrelated or opposed) to 1 (the same text), "
+        "without the names of known persons; the highest of an episode's paragraphs. Null: no model answers or reads it, not "
+        "in time, or it would have to be asked and `min_similarity` is not given.",
+    )
     external_id: str = ""
     chat_id: str = ""
     source: str = ""
+    source_type: str = ""
     speaker: str = ""
     person_ids: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)

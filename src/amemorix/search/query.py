@@ -111,13 +111,18 @@ class SearchPlan:
     window: Span | None = None
     persons: tuple[int, ...] | None = None
     """Only what is bound to one of these persons; empty means nobody matched."""
-    sources: tuple[int, ...] | None = None
-    """Only what these sources hold; empty means that there is none of that name."""
+    within: NDArray[np.int64] | None = None
+    """Only these, ascending: what is of the source, of its kind, and has the tags that are asked for."""
     encoded: Encoded | None = None
     """The query's vectors, None if there is no model or it did not answer in time."""
     generation: int = 0
     """The generation whose token vectors the query compares to."""
     min_score: float = 0.0
+    min_similarity: float = 0.0
+    rrf_k: int = 0
+    """The constant of reciprocal rank fusion; 0: the order is by the weighted sum of all signals."""
+    stage1: int = 0
+    """The first of each lane that take part in it."""
     half_life: float = math.inf
     """Seconds after which half of a paragraph is left."""
     as_of: float | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.oneself import FIRST_PERSON, is_of_another
-from ..facts.query import Asked, FactReader, Moment
+from ..facts.query import Asked, FactItem, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..ids import row_number
 from ..indexes.projections import Indexes, SearchIndexes
@@ -31,8 +32,18 @@ from ..store.rows import sources as source_rows
 from .confidence import LINKED, WEAK
 from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
-from .fusion import Fused
-from .hits import AggregateQueryService, confidences, hits_in_time, ranked_hits, summary, with_replaced
+from .fusion import Fused, by_reciprocal_rank
+from .hits import (
+    AggregateQueryService,
+    compare_hits,
+    confidences,
+    hits_in_time,
+    ranked_hits,
+    similarity_of,
+    summary,
+    with_replaced,
+)  # fmt: skip
+from .lanes import Ids
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
 from .retention import DAY
@@ -51,6 +62,8 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
+NARROWED_FACTS = 100
+"""Facts of which those are chosen that rest on what a search is narrowed to."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
 OWN, OWN_LINE, OWN_LINES = 1.0, 0.3, 50
@@ -68,6 +81,19 @@ class _Begun:
     answer: RetrievalResult
     query: QueryEmbedding
     found: LaneResults
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The answer of a search."""
+
+    answer: RetrievalResult
+    meant: Meant = field(default_factory=Meant)
+    """If nothing in it is likely, what the query may have meant."""
+    alike: QueryEmbedding = field(default_factory=QueryEmbedding)
+    """The query as a text that is found."""
+    lacking: Sequence[tuple[Hit, str]] = ()
+    """Hits that have no vector yet, with the text to make it of."""
 
 
 class SearchService:
@@ -103,15 +129,24 @@ class SearchService:
         """The request with these arguments. Raises pydantic's ValidationError."""
         return KernelSearchRequest.model_validate(asked)
 
-    async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
-        """Answer one search, within the sources of a name if one is given.
+    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
+        """Answer one search.
 
         A query that finds nothing likely is asked again as it may have been meant: by sound and by letters. Raises
         InvalidRequest for times that cannot be read and for what a mode needs and lacks.
         """
         said = {fold(message.text) for message in request.messages}
         request = request.model_copy(update={"query": request.asked, "limit": request.limit + len(said)})
-        answer = await self._best(request, source)
+        found = await self._best(request)
+        answer = found.answer
+        if found.lacking:
+            await self._compare_lacking(found, request.min_similarity or 0.0)
+        unknown = sum(hit.similarity is None for hit in answer.hits) if request.min_similarity else 0
+        if unknown:
+            answer.warnings.append(
+                f"min_similarity: hits whose similarity is not known are not left out ({unknown}): there is no query, no "
+                "embedding model answers or reads them, or it takes too long."
+            )
         if said:
             hits = [hit for hit in answer.hits if fold(hit.content) not in said][: request.limit - len(said)]
             answer = answer.model_copy(update={"hits": hits, "summary": summary(hits)})
@@ -124,17 +159,31 @@ class SearchService:
         found = await self.search(self.request(query=text, limit=LIKELY, **scope))
         return confidences(found.hits)
 
-    async def _best(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
-        answer, meant = await self._search(request, source)
-        if not meant:
-            return answer
+    async def _compare_lacking(self, found: _Found, least: float) -> None:
+        """Give the hits that have no vector a similarity, if the model is quick enough; those below `least` go."""
+        serving, encoded, answer = found.alike.serving, found.alike.encoded, found.answer
+        assert serving is not None
+        assert encoded is not None
+        texts, seconds = [text for _, text in found.lacking], self._config.embedding.query_timeout_seconds
+        with self._right_of_way.taken():
+            vectors = await self._dense.embed(serving, texts, seconds)
+        for (hit, _), vector in zip(found.lacking, vectors, strict=True):
+            hit.similarity = None if vector is None else similarity_of(float(vector @ encoded.vector))
+        kept = [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= least]
+        if len(kept) < len(answer.hits):
+            answer.hits, answer.summary, answer.weak = kept, summary(kept), _is_weak(kept)
+
+    async def _best(self, request: KernelSearchRequest) -> _Found:
+        found = await self._search(request)
+        if not found.meant:
+            return found
         query = fold(request.query)
-        for said in sorted(meant, key=len, reverse=True):
-            query = query.replace(said, meant[said])
-        again, _ = await self._search(request.model_copy(update={"query": query}), source, mend=False)
-        if _likeliest(again.hits) <= _likeliest(answer.hits):
-            return answer
-        again.corrected = meant
+        for said in sorted(found.meant, key=len, reverse=True):
+            query = query.replace(said, found.meant[said])
+        again = await self._search(request.model_copy(update={"query": query}), mend=False)
+        if _likeliest(again.answer.hits) <= _likeliest(found.answer.hits):
+            return found
+        again.answer.corrected = found.meant
         return again
 
     def _meant(self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, indexes: SearchIndexes) -> Meant:
@@ -146,45 +195,57 @@ class SearchService:
         texts = paragraph_rows.newest_texts(db, plan.scopes, plan.now, SPELT_BY)
         return Spelling(texts, self._indexes.names.index.names_in(plan.scopes)).corrections(request.query)
 
-    async def _search(
-        self, request: KernelSearchRequest, source: str, *, mend: bool = True
-    ) -> tuple[RetrievalResult, Meant]:
-        """The answer, and if nothing in it is likely, what the query may have meant.
-
-        Words, names and the graph are looked up while the model embeds the query; for a slow one the thread is given
+    async def _search(self, request: KernelSearchRequest, *, mend: bool = True) -> _Found:
+        """Words, names and the graph are looked up while the model embeds the query; for a slow one the thread is given
         back, and the rest is done in another snapshot.
         """
         window, as_of = self._times(request)
 
-        def begin(db: Connection) -> tuple[RetrievalResult, Meant] | _Begun:
+        def begin(db: Connection) -> _Found | _Begun:
             if not self._access.serves(db, Caller.of(request)):
-                return RetrievalResult(mode=request.mode, filtered=True), {}
+                return _Found(RetrievalResult(mode=request.mode, filtered=True))
             indexes = self._indexes.caught_up(db)
-            plan = self._plan(db, request, source, window, as_of)
+            plan = self._plan(db, request, window, as_of)
             answer = RetrievalResult(mode=request.mode)
             if not plan.query.text:
-                return self._answered(db, request, answer, _newest(db, plan), plan), {}
+                return _Found(self._answered(db, request, answer, _newest(db, plan), plan))
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
             begun = _Begun(plan, answer, query, self._retriever.lexical(db, indexes, plan))
             return finish(db, begun) if self._dense.finish_soon(query, PATIENCE) else begun
 
-        def finish(db: Connection, begun: _Begun) -> tuple[RetrievalResult, Meant]:
+        def finish(db: Connection, begun: _Begun) -> _Found:
             indexes = self._indexes.caught_up(db, begun.query.vectors)
-            answer = self._finished(db, request, begun, indexes)
+            ask = request.min_similarity is not None
+            alike = self._dense.begin_alike(begun.query, ask=ask)
+            answer = self._finished(db, request, begun, indexes, alike)
             unsure = mend and request.mode in ("search", "hybrid") and (answer.weak or not answer.hits)
-            return answer, self._meant(db, request, begun.plan, indexes) if unsure else {}
+            meant = self._meant(db, request, begun.plan, indexes) if unsure else {}
+            return _Found(answer, meant, alike, self._lacking(db, answer.hits) if ask and alike.encoded else ())
 
         with self._right_of_way.taken():
             begun = await self._store.read(carried(begin))
-            if isinstance(begun, tuple):
+            if isinstance(begun, _Found):
                 return begun
             with span("amemorix lane dense"):
                 await self._dense.finish(begun.query, self._config.embedding.query_timeout_seconds)
             return await self._store.read(carried(lambda db: finish(db, begun)))
 
+    def _lacking(self, db: Connection, hits: Sequence[Hit]) -> list[tuple[Hit, str]]:
+        """The hits without a vector, each with its text as the model gets it: without names."""
+        names, chat_row = self._indexes.names.index, self._store.names.chat_row
+        lacking = [hit for hit in hits if hit.similarity is None and hit.type == "paragraph"]
+        return [
+            (hit, names.find(hit.content, (chat_row(db, hit.chat_id) or 0,)).bare or hit.content) for hit in lacking
+        ]
+
     def _finished(
-        self, db: Connection, request: KernelSearchRequest, begun: _Begun, indexes: SearchIndexes
+        self,
+        db: Connection,
+        request: KernelSearchRequest,
+        begun: _Begun,
+        indexes: SearchIndexes,
+        alike: QueryEmbedding,
     ) -> RetrievalResult:
         answer, query, found = begun.answer, begun.query, begun.found
         plan = replace(begun.plan, encoded=query.encoded, generation=query.generation)
@@ -196,16 +257,32 @@ class SearchService:
         fused = self._retriever.rank(db, indexes, plan, found)
         if plan.query.of_oneself and len(fused.ids):
             fused = found.run(db, plan, "facts", lambda: self._own_first(db, plan, fused), fused)
+        if plan.rrf_k:
+            fused = by_reciprocal_rank(fused, plan.rrf_k, plan.stage1)
+        self._dense.finish_soon(alike, self._config.embedding.query_timeout_seconds)
+        if plan.min_similarity and indexes.vectors is not None and alike.encoded is not None:
+            below = indexes.vectors.scores(alike.encoded.vector, fused.ids) < plan.min_similarity
+            fused = fused.take(np.flatnonzero(~below))
+        hits = self._hits(db, request, plan, fused, found)
+        if indexes.vectors is not None and alike.encoded is not None:
+            compare_hits(hits, indexes.vectors, alike.encoded.vector)
+            hits = [hit for hit in hits if hit.similarity is None or hit.similarity >= plan.min_similarity]
         answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
+        return self._answered(db, request, answer, hits, plan)
+
+    def _hits(
+        self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, fused: Fused, found: LaneResults
+    ) -> list[Hit]:
+        """The ranking as the mode shows it."""
         if request.mode == "episode":
-            return self._answered(db, request, answer, episode_hits(db, fused, plan, found.allow), plan)
+            return episode_hits(db, fused, plan, found.allow)
         hits = ranked_hits(db, fused, plan, found.touched)
         if request.mode != "aggregate":
-            return self._answered(db, request, answer, with_replaced(db, hits, plan), plan)
+            return with_replaced(db, hits, plan)
         branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
         if plan.window is not None and hits:
             branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
-        return self._answered(db, request, answer, self._aggregate.merge(branches, plan.limit), plan)
+        return self._aggregate.merge(branches, plan.limit)
 
     def _answered(
         self,
@@ -216,7 +293,7 @@ class SearchService:
         plan: SearchPlan,
     ) -> RetrievalResult:
         answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
-        answer.weak = bool(answer.hits) and _likeliest(answer.hits) < WEAK
+        answer.weak = _is_weak(answer.hits)
         answer.summary = summary(answer.hits)
         self._add_facts(db, request, plan, answer)
         return answer
@@ -243,7 +320,7 @@ class SearchService:
         return window, as_of
 
     def _plan(
-        self, db: Connection, request: KernelSearchRequest, source: str, window: Span | None, as_of: float | None
+        self, db: Connection, request: KernelSearchRequest, window: Span | None, as_of: float | None
     ) -> SearchPlan:
         directory, now = self._indexes.names.index, self._clock.now()
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
@@ -253,6 +330,10 @@ class SearchService:
         if request.user_id and FIRST_PERSON.search(request.query):
             asker = directory.matching(request.user_id, scopes) or self._facts.oneself(db, request.user_id, scopes)
         settings = self._config.retrieval
+        stage1 = (request.stage1 or 4 * request.limit) if request.fusion == "rrf" else 0
+        wanted = max(wanted, stage1)
+        if not request.gate:
+            settings = settings.model_copy(update={"noise": settings.noise.model_copy(update={"enabled": False})})
         if settings.candidates < wanted:  # a limit that is asked for can be filled
             settings = settings.model_copy(update={"candidates": wanted})
         return SearchPlan(
@@ -263,8 +344,11 @@ class SearchService:
             scopes=scopes,
             window=window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
-            sources=tuple(source_rows.named(db, source, None)) if source else None,
+            within=_within(db, request),
             min_score=request.min_score,
+            min_similarity=request.min_similarity or 0.0,
+            rrf_k=request.rrf_k if stage1 else 0,
+            stage1=stage1,
             as_of=as_of,
             zone=zone,
             asker=asker,
@@ -307,7 +391,9 @@ class SearchService:
         )
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
-                answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+                wanted = limit if plan.within is None else NARROWED_FACTS
+                facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), wanted)
+                answer.facts = [fact for fact in facts if _rests_on(fact, plan.within)][:limit]
             return
         except TimeoutError as exc:
             log.warning("the facts were not read: %s (retrieval.lane_budget_ms)", exc)
@@ -319,17 +405,38 @@ class SearchService:
 def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
     """What happened in the window, the newest first."""
     window = plan.window or Span(LONG_AGO, plan.now)
-    if plan.persons is None and plan.as_of is None:
+    if plan.persons is None and plan.within is None and plan.as_of is None:
         ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
     else:
         held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
         if plan.persons is not None:
             held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
+        if plan.within is not None:
+            held = np.intersect1d(plan.within, held)
         if plan.as_of is not None:
             held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
         seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
         ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
     return with_replaced(db, hits_in_time(db, ids, plan), plan)
+
+
+def _within(db: Connection, request: KernelSearchRequest) -> Ids | None:
+    """Sorted ids of what is of the source and its kind and has the tags, dead ones included; None if nothing is asked."""
+    sets: list[Ids] = []
+    if request.source or request.source_type:
+        sources = source_rows.named(db, request.source or None, None, request.source_type or None)
+        sets.append(paragraph_rows.of_sources(db, sources))
+    if request.tags:
+        sets.append(paragraph_rows.tagged(db, request.tags))
+    return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
+
+
+def _rests_on(fact: FactItem, within: Ids | None) -> bool:
+    return within is None or bool(np.isin([row_number(key, "p") or 0 for key in fact.evidence_ids], within).any())
+
+
+def _is_weak(hits: Sequence[Hit]) -> bool:
+    return bool(hits) and _likeliest(hits) < WEAK
 
 
 def _likeliest(hits: Sequence[Hit]) -> float:

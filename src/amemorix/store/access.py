@@ -55,13 +55,15 @@ class Caller:
     """Beside a chat: also what the user said in private; `profile.share_private` when None."""
     chat_pattern: str | None = None
     """For nobody: a pattern of the ids of the chats that are read."""
+    only_own: bool = False
+    """For somebody: nothing global, and nothing of other chats that is shared with them."""
 
     @classmethod
     def of(cls, request: Any) -> Caller:
         """The caller of a request with these fields."""
         filtered = getattr(request, "respect_filter", True)
         asking = (request.chat_id, request.group_id, request.user_id, filtered, request.include_private)
-        return cls(*asking, getattr(request, "chat_pattern", None))
+        return cls(*asking, getattr(request, "chat_pattern", None), getattr(request, "only_own", False))
 
     @property
     def named(self) -> bool:
@@ -104,8 +106,11 @@ class Access:
         else:
             own = {EVERYONE, *names.chats_of(db, group, user)}
         if user and (chat or group):
-            private = config.profile.share_private if caller.include_private is None else caller.include_private
+            said = caller.include_private
+            private = config.profile.share_private and not caller.only_own if said is None else said
             own.update(names.chats_of(db, "", user) if private else ())
+        if caller.only_own:
+            return tuple(sorted(own - {EVERYONE}))
         scopes: set[int] | None = set(names.chats_like(db, caller.chat_pattern)) if caller.chat_pattern else None
         if caller.named and not config.global_memory_sharing_enabled:
             known = names.chat_key(db, chat) if chat else None

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from .ports import Connection
 from .queries import array
 
+DOCUMENTS_FLOOR = "document_changes_floor"
+KEPT = 100_000
+"""Changes of documents that are kept."""
+
 
 def bounds(db: Connection) -> tuple[int, int]:
     """(floor, last): a cursor within them can be caught up, any other has to begin anew."""
@@ -22,6 +26,19 @@ def prune(db: Connection, upto: int) -> None:
     """Forget changes up to `upto`; cursors below it will have to begin anew."""
     db.run("changes_prune", upto=upto)
     db.run("changes_floor_raise", upto=upto)
+
+
+def forget_old_documents(db: Connection) -> None:
+    """Forget what became of documents but for the last changes, which are kept for whoever was away."""
+    floor, last, *_ = db.run("document_changes_bounds").fetchone()
+    if last - KEPT > floor:
+        forget_documents(db, last - KEPT)
+
+
+def forget_documents(db: Connection, upto: int) -> None:
+    """Forget what became of documents up to a change; whoever knows none after it will have to begin anew."""
+    db.run("document_changes_forget", upto=upto)
+    put(db, DOCUMENTS_FLOOR, str(upto))
 
 
 def get(db: Connection, key: str) -> str | None:

@@ -47,6 +47,8 @@ class MetadataStore:
         """Whether other rows are about to take the place of these."""
         self.importing = False
         """Whether files are being imported: what derives in the background gives way."""
+        self.news = asyncio.Event()
+        """Set when something is written next; another one takes its place then."""
         self.right_of_way = RightOfWay()
         """Searches take it; what works in the background gives way."""
         self.names = NameRepository()
@@ -74,7 +76,15 @@ class MetadataStore:
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit of work in a transaction; returns after the commit is durable."""
         act = acting()
-        return await self._database.write(unit if act is None else self.audit.noting(unit, act))
+        try:
+            return await self._database.write(unit if act is None else self.audit.noting(unit, act))
+        finally:
+            self.tell()
+
+    def tell(self) -> None:
+        """Wake everybody who waits for news."""
+        news, self.news = self.news, asyncio.Event()
+        news.set()
 
     async def note(self, act: Act) -> None:
         """Note an act that changes something else than rows."""

@@ -352,12 +352,15 @@ def _columns() -> Iterator[tuple[str, str, list[Node]]]:
     """(name, type, the rest of its definition) of every column of every table."""
     for _, nodes in _schema():
         if nodes[:2] == ["create", "table"]:
-            for part in _split(nodes[3]):
-                match part:
-                    case [str(name), str(kind), *rest] if kind in _TYPES:
-                        yield name, _TYPES[kind], rest
-                    case _:
-                        pass
+            parts = _split(nodes[3])
+        else:
+            parts = [nodes[5:]] if nodes[:2] == ["alter", "table"] and "add" in nodes else []
+        for part in parts:
+            match part:
+                case [str(name), str(kind), *rest] if kind in _TYPES:
+                    yield name, _TYPES[kind], rest
+                case _:
+                    pass
 
 
 @cache
@@ -382,6 +385,8 @@ def _created(nodes: list[Node]) -> str:
     match nodes:
         case ["create", "table", _, list(columns), *_]:
             return f"{_worded(nodes[:3])} (\n    " + ",\n    ".join(map(_column, _split(columns))) + "\n)"
+        case ["alter", "table", str(table), "add", "column", *column]:
+            return f"alter table {table} add column {_column(column)}"
         case ["drop", "trigger", str(name)]:
             return f"drop function {name}() cascade"
         case ["create", "trigger", str(name), *_]:

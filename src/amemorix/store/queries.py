@@ -25,7 +25,7 @@ __all__ = [
 
 FOLDERS = (
     "store/sql", "ingest", "facts", "episodes", "graph", "profiles", "lifecycle", "corrections", "forgetting",
-    "importing", "tuning",
+    "importing", "tuning", "spaces", "runtime",
 )  # fmt: skip
 """Where the statements stand: those of the core, and those of each subject beside its code."""
 FOREIGN = ("importing/readers",)

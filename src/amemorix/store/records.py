@@ -126,6 +126,10 @@ class NewText:
     """None: the text is a session of its own."""
     knowledge: Literal["", "factual", "narrative", "quote"] = ""
     """What kind of text it is; empty for what is short or said in a chat."""
+    told: str = ""
+    """Its words with every blank space, as they were told; empty: as the paragraphs, each on a line, have them."""
+    derive: bool = True
+    """False: nothing is read out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,4 +145,4 @@ class Stored:
     expiry_changed: bool = False
     """True for an existing text that was given another time to expire."""
     metadata_changed: bool = False
-    """True for an existing text that was given other metadata."""
+    """True for an existing text that was given other metadata or tags."""

@@ -60,7 +60,7 @@ where task = :task order by round limit :limit offset :offset;
 -- the first question of a chat at or after each of these rows
 select distinct (
     select p.id from paragraphs p
-    where p.id >= s.value and p.id < s.value + :reach and p.flags & 1 and p.kind = 'message' and p.speaker <> 0
+    where p.id >= s.value and p.id < s.value + :reach and p.flags & 1 and p.kind = 'message' and p.speaker <> 0 and p.derive = 1
       and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
     order by p.id limit 1)
 from json_each(:starts) s;
@@ -68,7 +68,7 @@ from json_each(:starts) s;
 -- name: tuning_reply
 -- what somebody else said next
 select r.id from paragraphs q join paragraphs r on r.session = q.session and r.scope = q.scope
-where q.id = :id and r.id <> q.id and r.speaker not in (0, q.speaker) and r.kind = 'message'
+where q.id = :id and r.id <> q.id and r.speaker not in (0, q.speaker) and r.kind = 'message' and r.derive = 1
   and (coalesce(r.event_start, r.recorded_at), r.id) > (coalesce(q.event_start, q.recorded_at), q.id)
   and r.deleted_at is null and r.superseded_at is null and (r.expires_at is null or r.expires_at > :now)
 order by coalesce(r.event_start, r.recorded_at), r.id limit 1;
@@ -76,7 +76,7 @@ order by coalesce(r.event_start, r.recorded_at), r.id limit 1;
 -- name: tuning_statements_from
 select distinct (
     select p.id from paragraphs p
-    where p.id >= s.value and p.id < s.value + :reach and not p.flags & 1
+    where p.id >= s.value and p.id < s.value + :reach and not p.flags & 1 and p.derive = 1
       and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
     order by p.id limit 1)
 from json_each(:starts) s;

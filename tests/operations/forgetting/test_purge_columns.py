@@ -81,13 +81,16 @@ async def plant(host: AMemorixHostService, text: str, chat: str, person: str) ->
     calls = turn | {"external_id": inner, "text": f"{number}, {inner}"}
     await do("ingest_messages", chat_id=chat, group_id=end, user_id=begin, messages=[turn, lives, calls])
     note = await do(
-        "ingest_text", chat_id=chat, source_type=end, entities=[begin], tags=[text], person_ids=[person], metadata={"why": text},
+        "ingest_text", chat_id=chat, text=f"  {text}\n\n", source_type=end, entities=[begin], tags=[text], person_ids=[person],
+        metadata={"why": text},
         relations=[{"subject": begin, "predicate": inner, "object": end}], person_aliases={person: [inner]}, participants=[begin],
     )  # fmt: skip
     await do("ingest_text", chat_id=chat, source_type="note", source=inner, person_ids=[person], external_id=inner)
     await do("ingest_summary", chat_id=chat, participants=[begin], tags=[text], metadata={"why": text})
     await host.settle(600)
     mine = note["stored_ids"][0]
+    await do("memory_document_admin", "set", ids=[mine], source="", metadata={"why": text}, tags=[text, begin])
+    await do("memory_document_admin", "delete", source=inner, tags=[text], metadata={"why": text})
     await do("memory_source_admin", "delete", source=inner)
     await by_target("maintain_memory", mine, "protect", "reinforce")
     await do("maintain_memory", "used", targets=[mine])

@@ -87,24 +87,24 @@ async def test_metadata_and_expiry_are_changed_and_the_words_stay(
     assert (await told(host, "a kite", chat_id="a", external_id="x"))["reason"] == "exists"
     assert [hit["metadata"] for hit in await hits(host, "kite")] == [{"n": 2}]
 
-    amend = {"action": "amend", "ids": ["p1", "p7"]}
-    answer = await host.invoke("memory_text_admin", {**amend, "metadata": {"n": 3}, "ttl_seconds": 60})
-    assert (answer["ids"], answer["count"], answer["missing"]) == (["p1"], 1, ["p7"])
+    described = {"action": "set", "ids": ["p1", "p7"]}
+    answer = await host.invoke("memory_document_admin", {**described, "metadata": {"n": 3}, "ttl_seconds": 60})
+    assert (answer["count"], answer["missing"]) == (1, ["p7"])
     assert [hit["metadata"] for hit in await hits(host, "kite")] == [{"n": 3}]
     clock.advance(50)
-    await host.invoke("memory_text_admin", {**amend, "ttl_seconds": 60})
+    await host.invoke("memory_document_admin", {**described, "ttl_seconds": 60})
     clock.advance(50)
     assert await contents(host, "kite") == ["a kite"]
     clock.advance(11)
     assert await contents(host, "kite") == []
-    assert (await host.invoke("memory_text_admin", {**amend, "expires_at": "never"}))["missing"] == ["p1", "p7"]
+    assert (await host.invoke("memory_document_admin", {**described, "expires_at": "never"}))["missing"] == ["p1", "p7"]
     long = " ".join(f"On day {n} the kite flew {n} miles." for n in range(100))
     parts = (await told(host, long, chat_id="a", external_id="long"))["stored_ids"]
-    await host.invoke("memory_text_admin", {"action": "amend", "ids": parts[1], "metadata": {"n": 4}})
+    await host.invoke("memory_document_admin", {"action": "set", "ids": parts[1], "metadata": {"n": 4}})
     shown = await host.invoke("memory_text_admin", {"action": "get", "ids": parts})
     assert len(parts) > 2 and [item["metadata"] for item in shown["items"]] == [{"n": 4}] * len(parts)
-    await refused(host, "memory_text_admin", amend, "metadata")
-    await refused(host, "memory_text_admin", {**amend, "metadata": {"n": "x" * 70_000}}, "metadata")
+    await refused(host, "memory_document_admin", described, "metadata")
+    await refused(host, "memory_document_admin", {**described, "metadata": {"n": "x" * 70_000}}, "metadata")
 
 
 async def test_the_wordings_of_a_text(host: AMemorixHostService, clock: FrozenClock) -> None:

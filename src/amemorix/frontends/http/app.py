@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,17 +19,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import entered_by
 from ...config import Config
-from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
+from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TimedOut, TooLarge, UnknownComponent
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...locale import Language, accepted, speaking, spoken
 from ...version import __version__, commit
 from ..mcp.endpoint import McpEndpoint
 from .auth import GRANT, Guard, JsonAnswer, fault_answer
+from .chat_proxy import ChatProxy
 from .docs_page import DOCS_PATH, docs_page
-from .json_response import BASE_PATH, UPLOAD_PATH, read_object
+from .events import EVENTS_PATH, ChangeEvents
+from .json_response import BASE_PATH, UPLOAD_PATH, body_of, read_object
 from .metrics import UPLOAD, Metrics
 from .openapi import openapi_document
+from .rooms import ROOMS_PATH, RoomCalls
 from .tokens import Tokens
 from .uploads import received
 
@@ -40,18 +43,26 @@ CLOSED_BY_CALLER = 499
 """Nobody reads this answer; the number is what proxies write to their logs."""
 
 
-def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> Starlette:
+def create_app(
+    host: AMemorixHostService, *, tokens: Tokens | None = None, is_ending: Callable[[], bool] = lambda: False
+) -> Starlette:
     """An ASGI application over a host that somebody else starts and stops.
 
     With tokens, all but `/healthz`, `/readyz` and the page at `/docs`, which holds nothing of the memory, needs one, and may
-    do what it allows; without, only calls addressed to this machine are answered.
+    do what it allows; without, only calls addressed to this machine are answered. `is_ending`:
+    whether the server wants to end, so that what streams has to.
     """
     handlers = _Handlers(host)
+    proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not tokens)
     routes = [
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
+        Route(f"{ROOMS_PATH}/{{rest:path}}", handlers.rooms, methods=["GET", "POST", "DELETE"]),
         Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
+        Route("/v1/chat/completions", proxy.complete, methods=["POST"]),
+        Route("/v1/{path:path}", proxy.forward, methods=["GET", "POST"]),
+        Route(EVENTS_PATH, ChangeEvents(host, is_ending).stream, methods=["GET"]),
         Route("/openapi.json", handlers.openapi),
         Route(DOCS_PATH, handlers.docs),
         Route("/healthz", handlers.health),
@@ -62,7 +73,9 @@ def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> St
         Middleware(Translated, host=host),
         Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused),
     ]
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _no_route})
+    app = Starlette(
+        routes=routes, middleware=middleware, exception_handlers={HTTPException: _no_route}, lifespan=proxy.open
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -84,6 +97,7 @@ class Translated:
 class _Handlers:
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
+        self._rooms = RoomCalls(host)
         self.figures = Metrics()
         self._openapi: dict[Language, dict[str, Any]] = {}
 
@@ -100,7 +114,7 @@ class _Handlers:
 
         async def answer() -> dict[str, Any]:
             timeout = _timeout(request)
-            args = read_object(await _body(request, self.largest_body()))
+            args = read_object(await body_of(request, self.largest_body()))
             if action:
                 if component in OPERATIONS.components() and not OPERATIONS.actions(component):
                     told = f"{component} has no actions: post to {BASE_PATH}/{component}."
@@ -113,6 +127,20 @@ class _Handlers:
                 return (await self._host.call(component, args, timeout)).model_dump(mode="json")
 
         return await self._answered(component, names, answer())
+
+    async def rooms(self, request: Request) -> Response:
+        async def answer() -> dict[str, Any]:
+            timeout = _timeout(request)
+            body = read_object(await body_of(request, self.largest_body()))
+            try:
+                async with asyncio.timeout(timeout and timeout / 1000):
+                    return await self._rooms.answer(
+                        request.method, request.scope["raw_path"], request.scope[GRANT], body
+                    )
+            except TimeoutError as exc:
+                raise TimedOut(f"The call of a room took longer than {timeout} ms.") from exc
+
+        return await self._answered("A call of a room", ("rooms", request.method.lower()), answer())
 
     async def upload(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
@@ -182,21 +210,6 @@ class _Handlers:
         except MemoryFault:
             text = self.figures.render(None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body, read no further than `most` bytes whatever its declared length. Raises TooLarge."""
-    too_large = TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
-        raise too_large
-    parts, held = list[bytes](), 0
-    async for part in request.stream():
-        held += len(part)
-        if held > most:
-            raise too_large
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _timeout(request: Request) -> int | None:

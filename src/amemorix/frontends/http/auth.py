@@ -21,7 +21,7 @@ from .docs_page import DOCS_PATH
 from .json_response import encoded
 from .tokens import Tokens
 
-__all__ = ["GRANT", "Guard", "JsonAnswer", "fault_answer", "is_loopback", "resolves_to_loopback"]
+__all__ = ["GRANT", "Guard", "JsonAnswer", "bound_scope", "fault_answer", "is_loopback", "resolves_to_loopback"]
 
 log = logging.getLogger(__name__)
 OPEN_PATHS = ("/healthz", "/readyz", DOCS_PATH)
@@ -48,6 +48,14 @@ class JsonAnswer(Response):
         super().init_headers(headers)
         if spoken() == "zh":
             self.headers.update({"Content-Language": "zh-CN", "Vary": "Accept-Language"})
+
+
+def bound_scope(grant: Grant) -> tuple[str, str]:
+    """(chat, user) of the one chat that a token is bound to: a private one is its user's; both empty for other tokens."""
+    if len(grant.chats) != 1:
+        return "", ""
+    private = grant.chats[0].removeprefix("private:")
+    return ("", private) if private != grant.chats[0] else (private, "")
 
 
 def fault_answer(fault: MemoryFault, *, status: int = 0, headers: Mapping[str, str] | None = None) -> JsonAnswer:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import InvalidConfig, InvalidRequest
+from ...errors import InvalidConfig, InvalidRequest, TooLarge
 
-__all__ = ["BASE_PATH", "UPLOAD_PATH", "encoded", "read_object", "usable_token"]
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = ["BASE_PATH", "UPLOAD_PATH", "body_of", "encoded", "read_object", "usable_token"]
 
 BASE_PATH = "/api/webui/memory"
 UPLOAD_PATH = "/memory_import_admin/upload"
@@ -30,6 +33,21 @@ def read_object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest(f"The body must be a JSON object, not {_kind(value)}.", field="body")
     return value
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body, read no further than `most` bytes whatever its declared length. Raises TooLarge."""
+    too_large = TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise too_large
+    parts, held = list[bytes](), 0
+    async for part in request.stream():
+        held += len(part)
+        if held > most:
+            raise too_large
+        parts.append(part)
+    return b"".join(parts)
 
 
 def encoded(value: Any) -> bytes:

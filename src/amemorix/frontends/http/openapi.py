@@ -9,11 +9,14 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from ...facades.rooms.models import LONGEST_ID, LONGEST_ROOM, MemoryEntry
 from ...host.operations import OPERATIONS
 from ...locale import Language, told
 from ...ops import Operation
 from ...version import __version__
+from .events import EVENTS_PATH, PARAMETERS
 from .json_response import BASE_PATH, UPLOAD_PATH
+from .rooms import ROOMS_CALLS, ROOMS_PATH
 
 __all__ = ["Shapes", "openapi_document", "shapes"]
 
@@ -93,7 +96,7 @@ def openapi_document(language: Language = "en") -> dict[str, Any]:
         "info": {"title": "A-Memorix", "version": __version__, "summary": "Long-term memory for chatbots."},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "security": [{}, {"token": []}],
-        "paths": paths | _own_paths(),
+        "paths": paths | _room_paths() | _own_paths(),
         "components": {
             "schemas": {**found.definitions, "Fault": FAULT_SCHEMA},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -151,6 +154,39 @@ def _described(text: str, schema: dict[str, Any], media: str = "application/json
     return {"description": text, "content": {media: {"schema": schema}}}
 
 
+def _room_paths() -> dict[str, Any]:
+    """The calls of rooms; the models stand in them whole, for their `roomId` is in the path."""
+    entry = MemoryEntry.model_json_schema(mode="serialization")
+    gives = {"memory": {"anyOf": [entry, {"type": "null"}]}, "memories": {"type": "array", "items": entry}}
+    paths: dict[str, Any] = {}
+    for path, calls in ROOMS_CALLS.items():
+        named = [
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "minLength": 1, "maxLength": most},
+            }
+            for name, most in (("roomId", LONGEST_ROOM), ("id", LONGEST_ID))
+            if f"{{{name}}}" in path
+        ]
+        for method, call in calls.items():
+            shape = {"type": "object", "properties": {call.gives: gives[call.gives]} if call.gives else {}}
+            described: dict[str, Any] = {
+                "operationId": f"rooms_{call.name}", "summary": call.summary, "tags": ["rooms"],
+                "parameters": [*named, TIMEOUT], "responses": _responses(shape),
+            }  # fmt: skip
+            if call.takes:
+                schema = call.takes.model_json_schema()
+                schema["required"] = [one for one in schema["required"] if one != "roomId"]
+                if call.name == "search":
+                    schema["properties"]["query"] = {"type": "string"}
+                    schema["required"].append("query")
+                described["requestBody"] = _body(schema)
+            paths.setdefault(f"{ROOMS_PATH}{path}", {})[method.lower()] = described
+    return paths
+
+
 def _own_paths() -> dict[str, Any]:
     staged = {"type": "object", "properties": {"files": {"type": "array", "items": {
         "type": "object", "properties": {"staged": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}},
@@ -169,8 +205,21 @@ def _own_paths() -> dict[str, Any]:
     waiting = _described("Calls are not answered yet, or no longer.", FAULT)
     page = _described("HTML.", {"type": "string"}, "text/html")
     figures = _described("Prometheus text format.", {"type": "string"}, "text/plain")
+    events = _about(
+        "changes", "What becomes of documents, as server-sent events: `memory_runtime_admin changes` as it comes.",
+        _described("Each event has the number as its id, the kind as its name, and the change as its data.",
+                   {"type": "string"}, "text/event-stream"),
+        **{status: _described(FAULTS[status], FAULT) for status in ("400", "401", "403", "503")},
+    )  # fmt: skip
+    events["parameters"] = [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in PARAMETERS
+    ]
+    events["parameters"].append(
+        {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}
+    )
     return {
         f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
+        EVENTS_PATH: {"get": events},
         "/healthz": {"get": _about("healthz", "Whether the process lives.", alive) | {"security": [{}]}},
         "/readyz": {"get": _about("readyz", "Whether calls are answered.", ready, **{"503": waiting})},
         "/metrics": {"get": _about("metrics", "Figures for Prometheus.", figures)},

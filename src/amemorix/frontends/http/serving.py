@@ -75,9 +75,10 @@ async def serve(
             idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
         )
         settings: Any = {
-            "lifespan": "off", "ws": "none", "log_config": None, "access_log": False, "server_header": False,
+            "ws": "none", "log_config": None, "access_log": False, "server_header": False,
         }  # fmt: skip
-        app, http = create_app(memory, tokens=tokens), cast(Any, connections.protocol)
+        app = create_app(memory, tokens=tokens, is_ending=lambda: server.should_exit)
+        http = cast(Any, connections.protocol)
         server = _Server(uvicorn.Config(app, http=http, timeout_graceful_shutdown=GRACE_SECONDS, **settings))
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:

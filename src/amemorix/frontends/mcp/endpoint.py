@@ -15,7 +15,7 @@ from ...audit_context import Grant
 from ...errors import InvalidRequest, MemoryFault, NotReady
 from ...extras import require
 from ...host.service import AMemorixHostService
-from ..http.auth import GRANT, fault_answer
+from ..http.auth import GRANT, bound_scope, fault_answer
 from ..http.metrics import Metrics
 from ..python.calls import CallsOf
 from ..transport import LocalMemory
@@ -76,7 +76,4 @@ def _default_scope(request: Request, grant: Grant) -> tuple[str, str]:
         if name not in ("chat", "user"):
             raise InvalidRequest(f"{name}: the address takes chat and user only.", field=name)
     chat, user = request.query_params.get("chat", ""), request.query_params.get("user", "")
-    if not (chat or user) and len(grant.chats) == 1:
-        private = grant.chats[0].removeprefix("private:")
-        return ("", private) if private != grant.chats[0] else (private, "")
-    return chat, user
+    return (chat, user) if chat or user else bound_scope(grant)

@@ -106,7 +106,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         The old words are kept as an earlier revision.
         """
         if not text:
-            answer = await self.call("memory_text_admin", action="amend", ids=[id], metadata=metadata)
+            answer = await self.call("memory_document_admin", action="set", ids=[id], metadata=metadata)
             if answer["missing"]:
                 raise NotFound(f"id: there is no text {id}.", field="id")
             return Added()
@@ -115,9 +115,16 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             raise NotFound(f"id: there is no text {id}.", field="id")
         old = row[0]
         described = old["metadata"] if metadata is None else dict(metadata)
-        kept = {"external_id": old["external_id"], "metadata": described, "tags": old["tags"], "text": text}
+        kept = {
+            "external_id": old["external_id"],
+            "metadata": described,
+            "tags": old["tags"],
+            "text": text,
+            "derive": old["derive"],
+        }
         until = local_time(old["expires_at"])
-        expires = {"expires_at": until and until.isoformat()}  # of a far year the number would be read as milliseconds
+        # of a far year the number would be read as milliseconds
+        stays = {"expires_at": until and until.isoformat(), "derive": old["derive"]}
         if old["kind"] == "message":
             turn = {
                 **kept,
@@ -126,11 +133,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
                 "time": old["time"],
             }
             where = {"chat_id": old["chat_id"], "source": old["source"], "messages": [turn]}
-            answer = await self.call("ingest_messages", {**where, **expires})
+            answer = await self.call("ingest_messages", {**where, **stays})
         else:
             where = {"chat_id": old["chat_id"]} if old["chat_id"] else {"scope": "global"}
             note = {key: old[key] for key in ("source", "source_type", "person_ids")}
-            answer = await self.call("ingest_text", {**kept, **note, **where, **expires, "timestamp": old["time"]})
+            answer = await self.call("ingest_text", {**kept, **note, **where, **stays, "timestamp": old["time"]})
         return added_of(answer)
 
     async def forget(

@@ -57,9 +57,10 @@ class ForeignItems:
             query=query,
             scope="all",
             chat_pattern=chats,
+            source=self._source,
             limit=min(MOST_HITS, limit),
         )
-        return [hit for hit in answer["hits"] if hit["source"] == self._source]
+        return answer["hits"]
 
 
 def chat_of(root: str, names: Iterable[str | None]) -> str:

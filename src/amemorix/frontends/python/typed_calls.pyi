@@ -8,6 +8,9 @@ from ... import operation_types as records
 
 class TypedCalls:
     @overload
+    def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
+    @overload
     def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""
     @overload
@@ -25,6 +28,9 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['ingest_text'], /, **arguments: Unpack[records.IngestText]) -> records.IngestResult:
         """Store a text with its persons, entities and relations; durable when it returns."""
+    @overload
+    def call(self, component: Literal['ingest_texts'], /, **arguments: Unpack[records.IngestTexts]) -> records.TextsResult:
+        """Store many texts in one transaction; durable when it returns."""
     @overload
     def call(self, component: Literal['maintain_memory'], /, *, action: Literal['recycle_bin'], **arguments: Unpack[records.ListBin]) -> records.Bin:
         """List what was forgotten, has faded or has expired, and can be restored."""
@@ -76,6 +82,21 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['memory_delete_admin'], /, *, action: Literal['purge'], **arguments: Unpack[records.Purge]) -> records.PurgeResult:
         """Erase what was deleted for good, from every file, and tell what was checked."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetDocuments]) -> records.Documents:
+        """Show documents by their ids, whole, as they were told."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListDocuments]) -> records.DocumentPage:
+        """Page through documents."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['count'], **arguments: Unpack[records.CountDocuments]) -> records.DocumentCount:
+        """Count documents."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['set'], **arguments: Unpack[records.SetDocuments]) -> records.Described:
+        """Give documents other metadata, tags, or another time to expire; what they say stays, and so does what is gone."""
+    @overload
+    def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteDocuments]) -> records.DeletedDocuments:
+        """Delete documents in one transaction; that nothing matches is no error."""
     @overload
     def call(self, component: Literal['memory_episode_admin'], /, *, action: Literal['list', 'query'], **arguments: Unpack[records.ListEpisodes]) -> records.Episodes:
         """List episodes, by what they are about, who takes part, when they were, and where they come from."""
@@ -335,6 +356,9 @@ class TypedCalls:
     def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['repair']) -> records.RepairDone:
         """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
     @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
+        """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
+    @overload
     def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""
     @overload
@@ -352,9 +376,6 @@ class TypedCalls:
     @overload
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
-    @overload
-    def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['amend'], **arguments: Unpack[records.AmendTexts]) -> records.Amended:
-        """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
     @overload
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['history'], **arguments: Unpack[records.TextHistory]) -> records.Wordings:
         """Show the wordings that a text has had, deleted ones too until they are purged."""
@@ -422,6 +443,30 @@ class TypedCalls:
     def call(self, component: Literal['memory_v5_admin'], /, *, action: Literal['run']) -> records.RoundReport:
         """Make the round over what has expired or faded now, without waiting for its time."""
     @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['create_space'], **arguments: Unpack[records.CreateSpace]) -> records.SpaceMade:
+        """Make a space for vectors, or find the one of that name."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['add'], **arguments: Unpack[records.AddVectors]) -> records.VectorsAdded:
+        """Store vectors; one whose id is there already takes its place."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['search'], **arguments: Unpack[records.SearchVectors]) -> records.FoundVectors:
+        """Find the vectors that are nearest to one, by cosine."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetVectors]) -> records.ShownVectors:
+        """Show vectors by their ids."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListVectors]) -> records.VectorPage:
+        """Page through the vectors of a space, in the order in which they were stored."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
+        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
+        """Remove a space with all vectors in it, for good."""
+    @overload
+    def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
+        """List the spaces for vectors, with how many each holds."""
+    @overload
     def call(self, component: Literal['search_memory'], /, **arguments: Unpack[records.KernelSearchRequest]) -> records.RetrievalResult:
         """Search long-term memory by words, meaning, time and person; every hit says why it was found."""
     @overload
@@ -429,6 +474,9 @@ class TypedCalls:
         """Call any operation; the error that it answers is raised."""
 
 class AsyncTypedCalls:
+    @overload
+    async def call(self, component: Literal['embed_texts'], /, **arguments: Unpack[records.EmbedTexts]) -> records.Embedded:
+        """Embed texts with the model whose vectors the memory searches by; nothing is stored."""
     @overload
     async def call(self, component: Literal['enqueue_feedback_task'], /, **arguments: Unpack[records.EnqueueFeedback]) -> records.FeedbackQueued:
         """Remember an answer, to learn later from what the chat said of it; durable when it returns."""
@@ -447,6 +495,9 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['ingest_text'], /, **arguments: Unpack[records.IngestText]) -> records.IngestResult:
         """Store a text with its persons, entities and relations; durable when it returns."""
+    @overload
+    async def call(self, component: Literal['ingest_texts'], /, **arguments: Unpack[records.IngestTexts]) -> records.TextsResult:
+        """Store many texts in one transaction; durable when it returns."""
     @overload
     async def call(self, component: Literal['maintain_memory'], /, *, action: Literal['recycle_bin'], **arguments: Unpack[records.ListBin]) -> records.Bin:
         """List what was forgotten, has faded or has expired, and can be restored."""
@@ -498,6 +549,21 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_delete_admin'], /, *, action: Literal['purge'], **arguments: Unpack[records.Purge]) -> records.PurgeResult:
         """Erase what was deleted for good, from every file, and tell what was checked."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetDocuments]) -> records.Documents:
+        """Show documents by their ids, whole, as they were told."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListDocuments]) -> records.DocumentPage:
+        """Page through documents."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['count'], **arguments: Unpack[records.CountDocuments]) -> records.DocumentCount:
+        """Count documents."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['set'], **arguments: Unpack[records.SetDocuments]) -> records.Described:
+        """Give documents other metadata, tags, or another time to expire; what they say stays, and so does what is gone."""
+    @overload
+    async def call(self, component: Literal['memory_document_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteDocuments]) -> records.DeletedDocuments:
+        """Delete documents in one transaction; that nothing matches is no error."""
     @overload
     async def call(self, component: Literal['memory_episode_admin'], /, *, action: Literal['list', 'query'], **arguments: Unpack[records.ListEpisodes]) -> records.Episodes:
         """List episodes, by what they are about, who takes part, when they were, and where they come from."""
@@ -757,6 +823,9 @@ class AsyncTypedCalls:
     async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['repair']) -> records.RepairDone:
         """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
     @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
+        """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
+    @overload
     async def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""
     @overload
@@ -774,9 +843,6 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
-    @overload
-    async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['amend'], **arguments: Unpack[records.AmendTexts]) -> records.Amended:
-        """Give texts other metadata or another time to expire; what they say stays, and so does what is gone."""
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['history'], **arguments: Unpack[records.TextHistory]) -> records.Wordings:
         """Show the wordings that a text has had, deleted ones too until they are purged."""
@@ -843,6 +909,30 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_v5_admin'], /, *, action: Literal['run']) -> records.RoundReport:
         """Make the round over what has expired or faded now, without waiting for its time."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['create_space'], **arguments: Unpack[records.CreateSpace]) -> records.SpaceMade:
+        """Make a space for vectors, or find the one of that name."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['add'], **arguments: Unpack[records.AddVectors]) -> records.VectorsAdded:
+        """Store vectors; one whose id is there already takes its place."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['search'], **arguments: Unpack[records.SearchVectors]) -> records.FoundVectors:
+        """Find the vectors that are nearest to one, by cosine."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetVectors]) -> records.ShownVectors:
+        """Show vectors by their ids."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListVectors]) -> records.VectorPage:
+        """Page through the vectors of a space, in the order in which they were stored."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
+        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
+        """Remove a space with all vectors in it, for good."""
+    @overload
+    async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
+        """List the spaces for vectors, with how many each holds."""
     @overload
     async def call(self, component: Literal['search_memory'], /, **arguments: Unpack[records.KernelSearchRequest]) -> records.RetrievalResult:
         """Search long-term memory by words, meaning, time and person; every hit says why it was found."""

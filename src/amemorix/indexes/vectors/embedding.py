@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...background.change_follower import run_forever
@@ -29,6 +30,7 @@ IMPORT_SHARE = 4.0
 """Seconds of rest for each second of work while files are imported."""
 NOTE_EVERY = 2_000
 IDLE_SECONDS = 0.2
+POLL_SECONDS = 0.1
 DROP_STEP = 2_000
 """Vectors deleted in one transaction."""
 
@@ -303,11 +305,42 @@ class EmbeddingService:
             claimed = self._target is None or self._target.claimed
             if claimed and (await self._store.read(self.progress)).state in ("off", "idle"):
                 return
-            self._wake.set()
-            async with self._moved:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(0.1):
-                        await self._moved.wait()
+            await self._stepped(POLL_SECONDS)
+
+    async def wait_error(self, rows: Sequence[int]) -> str:
+        """Wait for the vectors of these paragraphs; why they are not there, empty if they are.
+
+        A model that fails on them or does not answer is not waited for, nor are more than `timeout_seconds`.
+        """
+        until = time.monotonic() + self._settings.timeout_seconds
+        while True:
+            target = self._target
+            if target is None or self._gave_way:
+                return "Nothing is embedded at present: the background work rests."
+            generation = target.generation
+            states = await self._store.read(lambda db, g=generation.id: embedding_rows.states(db, g, rows))
+            unread = sum(one.unread for one in states)
+            missing = [one for one in states if not one.made]
+            if not missing:
+                told = f"{generation.model} does not read {unread} of {len(rows)} paragraphs: words find them."
+                return told if unread else ""
+            error = next((one.error for one in missing if one.error), "")
+            if target.retry_from > self._clock.now():
+                error = target.error or error
+            if error:
+                return error
+            left = until - time.monotonic()
+            if left <= 0:
+                return f"The vectors were not made within {self._settings.timeout_seconds:g} s; they will be."
+            await self._stepped(min(left, POLL_SECONDS))
+
+    async def _stepped(self, seconds: float) -> None:
+        """Let the loop work now, until its next step has ended or so many seconds have passed."""
+        self._wake.set()
+        async with self._moved:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._moved.wait()
 
     def take_up(self) -> None:
         """This kernel fills the vectors from now on."""

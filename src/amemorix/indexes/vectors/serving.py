@@ -7,11 +7,15 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...errors import ModelUnavailable
-from ...models.embedding_batches import encode
+from ...models.embedding_batches import embed_each, encode
 from ...ports import Embedder, Encoded
 from ...store.rows.embeddings import Generation
 from ..projections import Projection
@@ -20,9 +24,11 @@ from .store import VectorStore
 __all__ = ["DenseLane", "QueryEmbedding", "Serving"]
 
 log = logging.getLogger(__name__)
-REMEMBERED_QUERIES = 512
+REMEMBERED = 512
 REST_SECONDS = 5.0
 """After the model did not answer, searches do without it for so long: one is kept waiting, and not every."""
+BATCH = 16
+"""Texts that are embedded at a time while a caller waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class QueryEmbedding:
     serving: Serving | None = None
     encoded: Encoded | None = None
     failed: bool = False
-    key: tuple[str, str] = ("", "")
+    key: tuple[str, str, bool] = ("", "", True)
+    """Fingerprint of the model, text, and whether it is put as a query."""
     work: Future[list[Encoded]] | None = None
     begun: float = 0.0
     """When the model began with it, 0 while it queues."""
@@ -67,7 +74,7 @@ class DenseLane:
         self._pool = ThreadPoolExecutor(threads, "amemorix-query-embed")
         self._serving: Serving | None = None
         self._lock = threading.Lock()
-        self._seen: OrderedDict[tuple[str, str], Encoded] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str, bool], Encoded] = OrderedDict()
         self._rest_until = 0.0
         self._begun = 0.0
 
@@ -90,18 +97,32 @@ class DenseLane:
         serving = self._serving
         if serving is None or not text or not serving.embedder.reads(text):
             return QueryEmbedding()
-        key = (serving.generation.fingerprint, text)
+        return self._begin(serving, text, as_query=True)
+
+    def begin_alike(self, query: QueryEmbedding, *, ask: bool) -> QueryEmbedding:
+        """Begin to embed an embedded query as a text that is found, so that the same text has the same vector.
+
+        Not to `ask` the model takes what is at hand: most models make no difference.
+        """
+        if query.serving is None or query.encoded is None:
+            return QueryEmbedding()
+        if not query.serving.embedder.info.queries_apart:
+            return QueryEmbedding(query.serving, query.encoded)
+        return self._begin(query.serving, query.key[1], as_query=False) if ask else QueryEmbedding()
+
+    def _begin(self, serving: Serving, text: str, *, as_query: bool) -> QueryEmbedding:
+        key = (serving.generation.fingerprint, text, as_query)
         with self._lock:
             if key in self._seen:
                 self._seen.move_to_end(key)
-                return QueryEmbedding(serving, self._seen[key])
+                return QueryEmbedding(serving, self._seen[key], key=key)
         if time.monotonic() < self._rest_until:
             return QueryEmbedding(failed=True)
         query = QueryEmbedding(serving, key=key)
 
         def work() -> list[Encoded]:
             query.begun = self._begun = time.monotonic()
-            return encode(serving.embedder, [text], query=True)
+            return encode(serving.embedder, [text], query=as_query)
 
         query.work = self._pool.submit(work)
         return query
@@ -137,10 +158,39 @@ class DenseLane:
             query.serving, query.failed = None, True
             return
         query.encoded = made
+        self._remember(query.key, made)
+
+    def _remember(self, key: tuple[str, str, bool], made: Encoded) -> None:
         with self._lock:
-            self._seen[query.key] = made
-            while len(self._seen) > REMEMBERED_QUERIES:
+            self._seen[key] = made
+            while len(self._seen) > REMEMBERED:
                 self._seen.popitem(last=False)
+
+    async def embed(self, serving: Serving, texts: Sequence[str], timeout: float) -> list[NDArray[np.float32] | None]:
+        """The vectors of texts as they are found, None for what the model does not read, fails on, or has not done in
+        time."""
+        keys = [(serving.generation.fingerprint, text, False) for text in texts]
+        with self._lock:
+            made = {key: self._seen[key] for key in keys if key in self._seen}
+        wanted = [key for key in dict.fromkeys(keys) if key not in made and serving.embedder.reads(key[1])]
+        until = time.monotonic() + timeout
+        for first in range(0, len(wanted), BATCH):
+            part = wanted[first : first + BATCH]
+            if time.monotonic() < self._rest_until:
+                break
+            work = self._pool.submit(embed_each, serving.embedder, [text for _, text, _ in part])
+            try:
+                outcomes = await asyncio.wait_for(asyncio.wrap_future(work), max(until - time.monotonic(), 0))
+            except (ModelUnavailable, TimeoutError) as exc:
+                log.warning("hits were not embedded (%s); they have no similarity", exc or "time-out")
+                if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
+                    self._rest_until = time.monotonic() + REST_SECONDS
+                break
+            for key, outcome in zip(part, outcomes, strict=True):
+                if isinstance(outcome, Encoded):
+                    made[key] = outcome
+                    self._remember(key, outcome)
+        return [made[key].vector if key in made else None for key in keys]
 
     async def _made(self, query: QueryEmbedding, work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
         """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError."""

@@ -93,6 +93,7 @@ class LocalEmbedder:
             dimension=manifest.dimension,
             languages=manifest.languages,
             token_dimension=self._encoder.token_vectors(np.zeros((1, width), np.float32)).shape[1],
+            queries_apart=encoder is E5,
         )
 
     @property

@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...language.normalise import normalise_name
+from ...language.normalise import content_hash, normalise_name
 from ..ports import Connection
 from ..queries import array
 from ..records import ABOUT, PARTICIPANT, SPEAKER, ChatKey, Entity, NewText, Person, Stored
 
-__all__ = ["NameRepository", "TextRepository"]
+__all__ = ["NameRepository", "TextRepository", "joined"]
 
-NO_METADATA = "{}"
+NO_METADATA, NO_TAGS = "{}", "[]"
 Memory = TypeVar("Memory", dict[Any, Any], set[Any])
 CACHE = 50_000
 """Rows of a kind that are remembered."""
@@ -172,11 +172,17 @@ class TextRepository:
             at, now_held = text.expires_at, {"ref": known[0], "revision": known[2]}
             changed = at is not None or bool(db.run("ref_has_expired", **now_held, now=now).fetchone()[0])
             changed = changed and db.run("ref_set_expiry", **now_held, expires_at=_finite(at)).rowcount > 0
-            described = text.metadata != NO_METADATA
-            described = described and db.run("ref_set_metadata", **now_held, metadata=text.metadata).rowcount > 0
+            described = [
+                db.run(f"ref_set_{name}", **now_held, **{name: said}).rowcount > 0
+                for name, said, nothing in (("metadata", text.metadata, NO_METADATA), ("tags", text.tags, NO_TAGS))
+                if said != nothing
+            ]
+            respaced = bool(text.told) and self._respaced(db, text, **now_held)
+            if changed or any(described) or respaced:
+                db.run("ref_touch", ref=known[0], now=now)
             return Stored(
                 "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed,
-                metadata_changed=described,
+                metadata_changed=any(described),
             )  # fmt: skip
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
@@ -185,6 +191,7 @@ class TextRepository:
             "ref": ref, "revision": revision, "at": at, "source": source, "chat": chat, "scope": scope, "kind": text.kind,
             "knowledge": text.knowledge, "event_start": text.event_start, "event_end": text.event_end, "now": now,
             "expires_at": _finite(text.expires_at), "tags": text.tags, "metadata": text.metadata,
+            "derive": int(text.derive),
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "session": self._session(db, text, source, scope, at, superseded),
         }  # fmt: skip
@@ -196,6 +203,8 @@ class TextRepository:
         for person, alias in text.aliases:
             self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
         ids = tuple(self._paragraph(db, text, i, shared, persons) for i in range(len(text.paragraphs)))
+        if text.told and text.told != joined(part.content for part in text.paragraphs):
+            db.run("original_put", ref=ref, revision=revision, content=text.told)
         return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
 
     def _known(self, db: Connection, key: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -205,6 +214,18 @@ class TextRepository:
             return known
         db.run("ref_revive", ref=known[0])
         return (*known[:3], None)
+
+    def _respaced(self, db: Connection, text: NewText, ref: int, revision: int) -> bool:
+        """Keep the same words in the spacing in which they are told now; what was corrected since stays corrected."""
+        rows = db.run("ref_words", ref=ref, revision=revision).fetchall()
+        held = joined(content for content, _ in rows)
+        if not rows or text.told == (rows[0][1] or held) or _unspaced(text.told) != _unspaced(held):
+            return False
+        if text.told == held:
+            db.run("original_remove", ref=ref, revision=revision)
+        else:
+            db.run("original_put", ref=ref, revision=revision, content=text.told)
+        return True
 
     def _paragraphs(self, db: Connection, ref: int, revision: int) -> tuple[int, ...]:
         return tuple(row[0] for row in db.run("ref_paragraphs", ref=ref, revision=revision))
@@ -259,6 +280,16 @@ class TextRepository:
         for person, role, name in bound:
             db.run("paragraph_person_insert", paragraph=id_, person=person, role=role, name=name)
         return id_
+
+
+def joined(paragraphs: Iterable[str]) -> str:
+    """What paragraphs say, each on a line."""
+    return "\n".join(paragraphs)
+
+
+def _unspaced(text: str) -> str:
+    """The same for texts that differ only in blank space or Unicode composition."""
+    return content_hash("".join(text.split()))
 
 
 def _finite(expires_at: float | None) -> float | None:

@@ -9,7 +9,7 @@ from ...ports import EmbedderInfo
 from ..ports import Connection
 from ..queries import array
 
-__all__ = ["WATERMARK", "Generation", "ParagraphVectors", "Pending", "Waiting"]
+__all__ = ["WATERMARK", "EmbeddingState", "Generation", "ParagraphVectors", "Pending", "Waiting"]
 
 WATERMARK = "embedded_upto:{}"
 """Key of the row up to which no live paragraph lacks a vector of a generation."""
@@ -53,6 +53,15 @@ class Waiting:
     count: int
     next_at: float | None
     highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingState:
+    """Whether the model has been at a paragraph, whether it does not read it, and what it failed with last."""
+
+    made: bool
+    unread: bool
+    error: str
 
 
 def serving(db: Connection) -> Generation | None:
@@ -176,6 +185,11 @@ def pending_count(db: Connection, generation: int, after: int) -> int:
 def pending_before(db: Connection, generation: int, after: int, upto: int) -> bool:
     """Whether a paragraph past `after`, up to `upto`, lacks a vector."""
     return bool(db.run("embeddings_pending_between", generation=generation, after=after, upto=upto).fetchone()[0])
+
+
+def states(db: Connection, generation: int, ids: Iterable[int]) -> list[EmbeddingState]:
+    """How far each live paragraph of these is."""
+    return [EmbeddingState(*row) for row in db.run("embedding_states", generation=generation, ids=array(ids))]
 
 
 def waiting(db: Connection, generation: int) -> Waiting:

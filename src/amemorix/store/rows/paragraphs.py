@@ -191,6 +191,11 @@ def of_sources(db: Connection, sources: Iterable[int]) -> NDArray[np.int64]:
     return _ids(db.run("paragraphs_by_sources", sources=array(sources)))
 
 
+def tagged(db: Connection, tags: Collection[str]) -> NDArray[np.int64]:
+    """Sorted ids of the paragraphs of documents that have all of these tags, dead ones included."""
+    return _ids(db.run("paragraphs_tagged", tags=array(set(tags)), count=len(set(tags))))
+
+
 def recent_of(db: Connection, person: int, scopes: Scopes, now: float, limit: int) -> NDArray[np.int64]:
     """Sorted ids of the newest paragraphs bound to a person."""
     values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
@@ -224,11 +229,16 @@ def newest_begun(db: Connection, start: float, end: float, scopes: Scopes, limit
 
 
 def evidence(
-    db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    db: Connection,
+    entities: Iterable[int],
+    scopes: Scopes,
+    now: float,
+    limit: int,
+    among: NDArray[np.int64] | None = None,
 ) -> list[tuple[int, int, bool]]:
-    """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
+    """(entity, paragraph, whether the text holds the entity's name) of links that may be seen, to any or `among` these."""
     values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-    return db.run("evidence_of_entities", **values).fetchall()
+    return db.run("evidence_of_entities", **values, among=None if among is None else array(among.tolist())).fetchall()
 
 
 def links(db: Connection, entities: Iterable[int], most: int) -> dict[int, NDArray[np.int64]]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..ports import Connection
 from ..queries import array, optional_array
 
@@ -147,14 +150,38 @@ def put_relations(db: Connection, generation: int, made: Iterable[RelationVector
         db.run("relation_embedding_put", **values, sentence=one.sentence)
 
 
-def seen(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
-    """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
-    return {row[0] for row in db.run("relations_seen", ids=array(relations), scopes=optional_array(scopes), now=now)}
+def paragraphs_of(db: Connection, relations: Iterable[int]) -> NDArray[np.int64]:
+    """Ids of the paragraphs that they rest on, seen or not."""
+    joined = db.run("relations_paragraphs", ids=array(relations)).fetchone()[0]
+    return np.fromstring(joined or "", np.int64, sep=",")
 
 
-def support(db: Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int) -> dict[int, list[int]]:
-    """Relation -> its newest `each` paragraphs that are alive, current, unexpired and in scope, the newest first."""
-    values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now, "each": each}
+def seen(
+    db: Connection, relations: Iterable[int], scopes: Scopes, now: float, among: NDArray[np.int64] | None = None
+) -> set[int]:
+    """Those that somebody told, and that rest on a paragraph, any or `among` these, which is alive, current, unexpired and
+    in scope."""
+    values = {"scopes": optional_array(scopes), "now": now, "among": None if among is None else array(among.tolist())}
+    return {row[0] for row in db.run("relations_seen", ids=array(relations), **values)}
+
+
+def support(
+    db: Connection,
+    relations: Iterable[int],
+    scopes: Scopes,
+    now: float,
+    each: int,
+    among: NDArray[np.int64] | None = None,
+) -> dict[int, list[int]]:
+    """Relation -> its newest `each` paragraphs, of any or `among` these, that are alive, current, unexpired and in scope,
+    the newest first."""
+    values = {
+        "ids": array(relations),
+        "scopes": optional_array(scopes),
+        "now": now,
+        "each": each,
+        "among": None if among is None else array(among.tolist()),
+    }
     found: dict[int, list[int]] = {}
     for relation, paragraph in db.run("relation_support", **values):
         found.setdefault(relation, []).append(paragraph)

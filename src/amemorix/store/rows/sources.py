@@ -37,6 +37,7 @@ class Counts:
     episodes: int
     sources: int
     external_refs: int
+    space_vectors: int
 
 
 def listed(
@@ -51,9 +52,9 @@ def count(db: Connection, chat_id: str | None, now: float) -> int:
     return db.run("sources_count", chat_id=chat_id, now=now).fetchone()[0]
 
 
-def named(db: Connection, name: str, chat_id: str | None) -> list[int]:
-    """Rows of the sources of that name."""
-    return [row[0] for row in db.run("sources_named", name=name, chat_id=chat_id)]
+def named(db: Connection, name: str | None, chat_id: str | None, source_type: str | None = None) -> list[int]:
+    """Rows of the sources of that name, chat and kind; None stands for any."""
+    return [row[0] for row in db.run("sources_named", name=name, chat_id=chat_id, source_type=source_type)]
 
 
 def counts(db: Connection, now: float) -> Counts:

@@ -3,12 +3,29 @@ select id, content_hash, revision, deleted_at from external_memory_refs
 where source = :source and external_id = :external_id;
 
 -- name: ref_insert
-insert into external_memory_refs (source, external_id, content_hash, recorded_at)
-values (:source, :external_id, :content_hash, :now) returning id;
+insert into external_memory_refs (source, external_id, content_hash, recorded_at, created_at, updated_at)
+values (:source, :external_id, :content_hash, :now, :now, :now) returning id;
 
 -- name: ref_revise
 update external_memory_refs
-set content_hash = :content_hash, revision = :revision, recorded_at = :now, deleted_at = null where id = :id;
+set content_hash = :content_hash, revision = :revision, recorded_at = :now, updated_at = :now,
+    created_at = case when deleted_at is null then created_at else :now end, deleted_at = null
+where id = :id;
+
+-- name: ref_words
+-- what the paragraphs of a wording say, and its original
+select p.content, o.content from paragraphs p left join originals o on o.ref = p.ref and o.revision = p.revision
+where p.ref = :ref and p.revision = :revision order by p.position;
+
+-- name: ref_touch
+update external_memory_refs set updated_at = :now where id = :ref;
+
+-- name: original_put
+insert into originals (ref, revision, content) values (:ref, :revision, :content)
+on conflict (ref, revision) do update set content = excluded.content;
+
+-- name: original_remove
+delete from originals where ref = :ref and revision = :revision;
 
 -- name: ref_revive
 update external_memory_refs set deleted_at = null where id = :ref;
@@ -30,6 +47,10 @@ where ref = :ref and revision = :revision and deleted_at is null and expires_at 
 -- name: ref_set_metadata
 update paragraphs set metadata = :metadata
 where ref = :ref and revision = :revision and deleted_at is null and metadata <> :metadata;
+
+-- name: ref_set_tags
+update paragraphs set tags = :tags
+where ref = :ref and revision = :revision and deleted_at is null and tags <> :tags;
 
 -- name: paragraphs_supersede
 update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
@@ -56,9 +77,9 @@ insert into sessions (source, scope) values (:source, :scope) returning id;
 
 -- name: paragraph_insert
 insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
-                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
+                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata, derive)
 values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :knowledge, :speaker, :flags, :event_start,
-        :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata) returning id;
+        :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata, :derive) returning id;
 
 -- name: terms_insert
 insert into terms (id, v) values (:id, :v);

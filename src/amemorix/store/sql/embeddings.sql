@@ -88,6 +88,13 @@ update embedding_failures set next_at = 0;
 select paragraph, attempts from embedding_failures
 where generation = :generation and paragraph in (select value from json_each(:ids));
 
+-- name: embedding_states
+select e.paragraph is not null, coalesce(length(e.vector), 1) = 0, coalesce(f.error, '')
+from paragraphs p
+left join embeddings e on e.generation = :generation and e.paragraph = p.id
+left join embedding_failures f on f.generation = :generation and f.paragraph = p.id
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+
 -- name: embeddings_pending
 -- live paragraphs past the watermark that have no vector and are not waiting for another try
 select p.id, p.chat, p.content from paragraphs p

@@ -12,6 +12,17 @@ delete from changes where seq <= :upto;
 -- name: changes_floor_raise
 update meta set value = cast(max(cast(value as integer), :upto) as text) where key = 'changes_floor';
 
+-- name: document_changes_bounds
+-- where the numbers begin, the last one, how far expiry was told, and of which rows they are
+select cast((select value from meta where key = 'document_changes_floor') as integer),
+       max(cast((select value from meta where key = 'document_changes_floor') as integer),
+           coalesce((select max(seq) from document_changes), 0)),
+       coalesce((select cast(value as real) from meta where key = 'documents_expired_upto'), 0),
+       (select value from meta where key = 'document_changes_history');
+
+-- name: document_changes_forget
+delete from document_changes where seq <= :upto;
+
 -- name: term_rows
 select p.id, p.scope, p.session, cast(coalesce(p.event_start, p.recorded_at) * 1000 as integer), t.v
 from paragraphs p join terms t on t.id = p.id

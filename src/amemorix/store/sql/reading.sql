@@ -62,6 +62,11 @@ select group_concat(paragraph) from paragraph_persons where person in (select va
 -- name: paragraphs_by_sources
 select group_concat(id) from paragraphs where source in (select value from json_each(:sources));
 
+-- name: paragraphs_tagged
+select group_concat(p.id) from paragraphs p
+where p.ref in (select t.ref from document_tags t where t.tag in (select value from json_each(:tags))
+                group by t.ref having count(*) = :count);
+
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
 where pp.person = :person and p.deleted_at is null and p.superseded_at is null
@@ -112,6 +117,7 @@ from paragraph_entities pe join paragraphs p on p.id = pe.paragraph join entitie
 where pe.entity in (select value from json_each(:entities))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+  and (:among is null or p.id in (select value from json_each(:among)))
 order by pe.paragraph desc limit :limit;
 
 -- name: links_of_entities

@@ -41,7 +41,11 @@ where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r
       select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
       where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)
-        and (:scopes is null or p.scope in (select value from json_each(:scopes))));
+        and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+        and (:among is null or p.id in (select value from json_each(:among))));
+
+-- name: relations_paragraphs
+select group_concat(paragraph) from relation_evidence where relation in (select value from json_each(:ids));
 
 -- name: relation_support
 -- the newest paragraphs which may be seen that support each relation
@@ -52,4 +56,5 @@ cross join relation_evidence e on e.relation = j.value and e.paragraph in (
     where n.relation = j.value and p.deleted_at is null and p.superseded_at is null
       and (p.expires_at is null or p.expires_at > :now)
       and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+      and (:among is null or p.id in (select value from json_each(:among)))
     order by n.paragraph desc limit :each);

@@ -14,7 +14,8 @@ where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at 
 
 -- name: sources_named
 select s.id from sources s
-where s.name = :name and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
+where (:name is null or s.name = :name) and (:source_type is null or s.source_type = :source_type)
+  and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
 
 -- name: stats_counts
 -- a paragraph is live, superseded or deleted, and one whose time has run out counts as deleted; one that was superseded before its source was deleted stays superseded
@@ -33,7 +34,8 @@ select held.live, held.superseded, held.deleted,
        (select count(*) from sources s where exists (
             select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null
               and (p.expires_at is null or p.expires_at > :now))),
-       (select count(*) from external_memory_refs where deleted_at is null)
+       (select count(*) from external_memory_refs where deleted_at is null),
+       (select count(*) from space_vectors)
 from (select count(*) filter (where deleted_at is null and superseded_at is null
                                     and (expires_at is null or expires_at > :now)) as live,
              count(*) filter (where superseded_at is not null) as superseded,

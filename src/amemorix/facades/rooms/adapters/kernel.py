@@ -1,0 +1,198 @@
+"""`KernelAdapter`: rooms in the memory itself, with facts and profiles read from them, receipts of purges and encryption."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote, unquote
+
+from ....errors import Conflict, InvalidRequest, NotFound, NotReady
+from ...access import Caller, caller_of
+from ..models import MemoryEntry, MemorySearchOptions
+
+if TYPE_CHECKING:
+    from ...access import AnyMemory
+
+__all__ = ["KernelAdapter", "chat_of_room", "room_of_chat"]
+
+SOURCE_TYPE = "room"
+PREFIX = "room:"
+SPACE = "rooms"
+"""Of the vectors that callers bring."""
+PAGE, MOST_HITS = 1_000, 200
+_CHANGED = re.compile(r"\A\s+|\s+\Z|\r|%(?=[0-9A-F]{2})")
+"""What a name of the memory's does not keep, and what stands for it."""
+
+
+class KernelAdapter:
+    """Rooms as chats `room:<roomId>` of a memory, an entry as a document of a source of the same name.
+
+    A room sees nothing of other chats, and nothing that all chats see. A search compares the vectors of the memory's own
+    model, and those that callers brought with that of the query, where it has one. `wait` as in `ingest_text`: with
+    `vectors` an entry is found by meaning as soon as it is stored; words find it in any case. With `derive` facts are read
+    from entries. With `purge` what is deleted is erased at once.
+    """
+
+    vectors = True
+
+    def __init__(
+        self, memory: AnyMemory | Caller | str | Path | None = None, *, wait: Literal["", "indexed", "vectors"] = "",
+        derive: bool = True, purge: bool = False,
+    ) -> None:  # fmt: skip
+        self._memory = memory
+        self._caller: Caller | None = None
+        self._stored_as = {"wait": wait, "derive": derive}
+        self._purge = purge
+        self._dimension = 0
+        """Of the vectors that callers brought, once it is known."""
+
+    async def init(self) -> None:
+        if self._caller is None:
+            self._caller = await asyncio.to_thread(caller_of, self._memory)
+
+    async def close(self) -> None:
+        """The memory stays open for who shares it."""
+
+    async def call(self, component: str, **arguments: Any) -> dict[str, Any]:
+        """The answer of an operation."""
+        await self.init()
+        assert self._caller is not None
+        return await self._caller.call(component, arguments)
+
+    async def create_memory(self, input: MemoryEntry) -> MemoryEntry:
+        place, id = _place(input.room_id), _name(input.id)
+        if input.embedding and len(input.embedding) != self._dimension:
+            await self._make_space(len(input.embedding))
+        expires = input.expires_at.timestamp() if input.expires_at else "never"
+        answer = await self.call(
+            "ingest_text", **place, respect_filter=False, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+            metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
+            **self._stored_as,
+        )  # fmt: skip
+        if answer["reason"] in ("disabled", "chat_filtered"):
+            raise NotReady(f"The memory took nothing ({answer['reason']}).", reason=answer["reason"])
+        if input.embedding:
+            await self._add_vector(place["chat_id"], id, input.embedding)
+        elif answer["reason"] or answer["superseded_ids"]:
+            await self._delete_vectors(ids=[_vector_id(place["chat_id"], id)])
+        return input
+
+    async def get_memory_by_id(self, id: str, room_id: str) -> MemoryEntry | None:
+        return next(iter(await self._entries(room_id, [_name(id)])), None)
+
+    async def search_memory(self, query: str, options: MemorySearchOptions) -> list[MemoryEntry]:
+        place = _place(options.room_id)
+        found = dict.fromkeys(await self._near(place["chat_id"], options))
+        if len(found) < options.limit:
+            answer = await self.call(
+                "search_memory", **place, respect_filter=False, query=query, only_own=True, gate=False,
+                limit=min(MOST_HITS, 4 * options.limit), min_similarity=options.min_similarity,
+            )  # fmt: skip
+            found |= dict.fromkeys(hit["external_id"] for hit in answer["hits"])
+        return await self._entries(options.room_id, list(found)[: options.limit])
+
+    async def get_all_memories(self, room_id: str) -> list[MemoryEntry]:
+        documents, cursor = list[dict[str, Any]](), ""
+        while True:
+            page = await self.call(
+                "memory_document_admin", action="list", **_place(room_id), only_own=True, limit=PAGE, cursor=cursor
+            )
+            documents += page["items"]
+            if not (cursor := page["next"]):
+                return sorted(await self.read_entries(documents), key=lambda one: one.created_at)
+
+    async def delete_memory_by_id(self, id: str, room_id: str) -> None:
+        await self._delete(room_id, ids=[_vector_id(_place(room_id)["chat_id"], _name(id))], external_ids=[_name(id)])
+
+    async def clear_memories(self, room_id: str) -> None:
+        await self._delete(room_id, filters={"room": _place(room_id)["chat_id"]})
+
+    async def read_entries(self, documents: Iterable[Mapping[str, Any]]) -> list[MemoryEntry]:
+        """Documents as the entries that they were stored for."""
+        documents = [one for one in documents if one["source_type"] == SOURCE_TYPE]
+        ids = [_vector_id(one["chat_id"], one["external_id"]) for one in documents]
+        wanted = [id for id, one in zip(ids, documents, strict=True) if one["metadata"].get("embedding")]
+        vectors: dict[str, list[float]] = {}
+        for start in range(0, len(wanted), PAGE):
+            with suppress(NotFound):
+                answer = await self.call("memory_vector_admin", action="get", space=SPACE, ids=wanted[start:][:PAGE])
+                vectors |= {one["id"]: one["vector"] for one in answer["items"]}
+        return [
+            MemoryEntry.read({
+                "id": unquote(one["external_id"]), "room_id": room_of_chat(one["chat_id"]), "data": one["text"],
+                "embedding": vectors.get(id), "expires_at": one["expires_at"],
+                "created_at": one["metadata"].get("createdAt", one["created_at"]),
+            })
+            for id, one in zip(ids, documents, strict=True)
+        ]  # fmt: skip
+
+    async def _entries(self, room_id: str, external_ids: list[str]) -> list[MemoryEntry]:
+        """Those that are there, in this order."""
+        if not external_ids:
+            return []
+        asked = {**_place(room_id), "only_own": True, "external_ids": external_ids}
+        return await self.read_entries((await self.call("memory_document_admin", action="get", **asked))["items"])
+
+    async def _near(self, chat: str, options: MemorySearchOptions) -> list[str]:
+        if not options.embedding:
+            return []
+        asked = {"space": SPACE, "vector": options.embedding, "limit": options.limit, "filters": {"room": chat}}
+        try:
+            answer = await self.call("memory_vector_admin", action="search", **asked)
+        except NotFound:  # nobody has brought a vector
+            return []
+        except InvalidRequest as exc:
+            raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+        least = options.min_similarity or 0
+        return [one["ref"]["external_id"] for one in answer["items"] if max(one["score"], 0) >= least]
+
+    async def _make_space(self, dimension: int) -> None:
+        """Raises InvalidRequest if there are vectors of another dimension."""
+        try:
+            await self.call("memory_vector_admin", action="create_space", space=SPACE, dimension=dimension)
+        except Conflict as exc:
+            raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+        self._dimension = dimension
+
+    async def _add_vector(self, chat: str, id: str, vector: list[float]) -> None:
+        ref = {"source": chat, "external_id": id, "chat_id": chat}
+        item = {"id": _vector_id(chat, id), "vector": vector, "attributes": {"room": chat}, "ref": ref}
+        await self.call("memory_vector_admin", action="add", space=SPACE, items=[item])
+
+    async def _delete(self, room_id: str, *, external_ids: list[str] | None = None, **vectors: Any) -> None:
+        await self._delete_vectors(**vectors)  # first: with the document they are hidden
+        asked = {**_place(room_id), "only_own": True, "external_ids": external_ids or [], "purge": self._purge}
+        await self.call("memory_document_admin", action="delete", **asked)
+
+    async def _delete_vectors(self, **which: Any) -> None:
+        with suppress(NotFound):  # nobody has brought a vector
+            await self.call("memory_vector_admin", action="delete", space=SPACE, **which)
+
+
+def chat_of_room(room_id: str) -> str:
+    """The chat as which a room is kept: what a token is bound to, and what facts and profiles are asked for."""
+    return f"{PREFIX}{_name(room_id)}"
+
+
+def room_of_chat(chat_id: str) -> str:
+    """The room that is kept as this chat."""
+    return unquote(chat_id.removeprefix(PREFIX))
+
+
+def _place(room_id: str) -> dict[str, Any]:
+    chat = chat_of_room(room_id)
+    return {"chat_id": chat, "source": chat}
+
+
+def _name(text: str) -> str:
+    """As a name that the memory keeps as it is: blank space around it and carriage returns stand as `%20`, `%0D`."""
+    return _CHANGED.sub(lambda found: quote(found[0], safe=""), text)
+
+
+def _vector_id(chat: str, id: str) -> str:
+    return hashlib.sha256(f"{chat}\0{id}".encode()).hexdigest()
