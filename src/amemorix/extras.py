@@ -17,6 +17,7 @@ EXTRAS = {
     "openai-agents": ("agents",),
     "pydantic-ai": ("pydantic_ai",),
     "langgraph": ("langgraph",),
+    "xaibo": ("xaibo",),
     "redis": ("redis",),
     "postgres": ("psycopg",),
     "qdrant": ("qdrant_client",),

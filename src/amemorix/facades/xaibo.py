@@ -14,8 +14,10 @@ import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
+from ..extras import require
 from ..language.chunking import split
 from ..language.normalise import is_mostly_cjk
 from ..location import TOKEN_ENV
@@ -25,7 +27,6 @@ from .texts import Texts, ask
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from xaibo.core.protocols.memory import MemorySearchResult, VectorSearchResult
 
     from .access import AnyMemory, Caller
 
@@ -51,8 +52,14 @@ class _Module:
     """The settings of this module with their defaults."""
 
     def __init__(self, config: Optional[dict[str, Any]] = None):  # noqa: UP045
-        known = {"config_path": "", "url": "", "token_env": TOKEN_ENV, "namespace": "default", **self.settings}
-        self.config = dict(known)
+        known: dict[str, Any] = {
+            "config_path": "",
+            "url": "",
+            "token_env": TOKEN_ENV,
+            "namespace": "default",
+            **self.settings,
+        }
+        self.config: dict[str, Any] = dict(known)
         for key, value in (config or {}).items():
             if key not in known:
                 raise ValueError(f"config.{key}: unknown; there are {', '.join(known)}")
@@ -63,8 +70,9 @@ class _Module:
             if not isinstance(value, kind) or isinstance(value, bool) != isinstance(default, bool):
                 raise ValueError(f"config.{key}: expected {type(default).__name__}, not {value!r}")
             self.config[key] = value
-        if not self.config["namespace"].strip():
-            raise ValueError("config.namespace: must not be empty")
+        namespace: str = self.config["namespace"]
+        if not namespace or namespace != namespace.strip():
+            raise ValueError("config.namespace: must not be empty, or have white space around it")
         self._given: Optional[Caller] = None  # noqa: UP045
 
     @classmethod
@@ -77,9 +85,7 @@ class _Module:
     @classmethod
     def provides(cls) -> list[type]:
         """xaibo's protocols that it implements."""
-        from xaibo.core.protocols import memory
-
-        return [getattr(memory, cls.protocol)]
+        return [getattr(_protocols(), cls.protocol)]
 
     @property
     def _memory(self) -> "Caller":
@@ -118,7 +124,7 @@ class AMemorixMemory(_Module):
             async for known in self._texts.every(tags=tags):
                 if known["text"] == text:
                     if attributes:
-                        await self._texts.describe(known["external_id"], metadata=_checked(attributes), merge=True)
+                        await self._put(known["external_id"], text, {**known["metadata"], **_checked(attributes)})
                     return known["external_id"]
         memory_id = str(uuid.uuid4())
         await self._put(memory_id, text, attributes)
@@ -129,21 +135,19 @@ class AMemorixMemory(_Module):
         item = (await self._texts.get([memory_id])).get(memory_id)
         return _memory(item) if item else None
 
-    async def search_memory(self, query: str, k: int = 10) -> "list[MemorySearchResult]":
+    async def search_memory(self, query: str, k: int = 10) -> list[Any]:
         """The `k` memories (200 at most) that the memory ranks first, the most similar before the others.
 
         `similarity_score` is the cosine to the nearest part of the text, from 0 to 1; where there is no model, it is
         the score of the words.
         """
-        from xaibo.core.protocols.memory import MemorySearchResult
-
         _positive("k", k)
         if not query.strip():
             return []
-        hits = await self._texts.search(query, min(k, _MOST), gate=self.config["gate"])
+        hits, _ = await self._texts.search(query, min(k, _MOST), gate=self.config["gate"])
         whole = await self._texts.get(hit["external_id"] for hit in hits)
         found = [
-            MemorySearchResult(
+            _protocols().MemorySearchResult(
                 memory_id=hit["external_id"],
                 content=whole[hit["external_id"]]["text"],
                 similarity_score=_unit(hit["score"] if hit["similarity"] is None else hit["similarity"]),
@@ -160,7 +164,7 @@ class AMemorixMemory(_Module):
 
     async def delete_memory(self, memory_id: str) -> bool:
         """Delete a memory with its vectors; whether it was there."""
-        return bool(await self._texts.delete([memory_id], purge=self.config["purge_on_delete"]))
+        return bool(await self._texts.delete(external_ids=[memory_id], purge=self.config["purge_on_delete"]))
 
     async def update_memory(self, memory_id: str, text: str, attributes: "dict[str, Any] | None" = None) -> bool:
         """Give a memory another text, and other attributes in place of those it had; whether it was there."""
@@ -292,14 +296,14 @@ class AMemorixVectorIndex(_Module):
         if items:
             await self._space("add", items=items)
 
-    async def search(self, query_vector: "NDArray[np.floating[Any]]", k: int = 10) -> "list[VectorSearchResult]":
+    async def search(self, query_vector: "NDArray[np.floating[Any]]", k: int = 10) -> list[Any]:
         """The `k` vectors (200 at most) with the greatest cosines, from 0 to 1, the best first."""
-        from xaibo.core.protocols.memory import VectorSearchResult
-
         _positive("k", k)
         answer = await self._space("search", vector=query_vector.tolist(), limit=min(k, _MOST))
         return [
-            VectorSearchResult(vector_id=hit["id"], similarity_score=_unit(hit["score"]), attributes=hit["attributes"])
+            _protocols().VectorSearchResult(
+                vector_id=hit["id"], similarity_score=_unit(hit["score"]), attributes=hit["attributes"]
+            )
             for hit in answer["items"]
         ]
 
@@ -309,6 +313,12 @@ class AMemorixVectorIndex(_Module):
             await ask(self._memory, "memory_vector_admin", action="create_space", **about)
             self._ready = True
         return await ask(self._memory, "memory_vector_admin", action=action, **about, **arguments)
+
+
+def _protocols() -> Any:
+    """xaibo's own module of protocols and results."""
+    require("xaibo", "A module of an agent")
+    return import_module("xaibo.core.protocols.memory")
 
 
 def _memory(item: Mapping[str, Any]) -> dict[str, Any]:

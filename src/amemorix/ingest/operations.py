@@ -284,6 +284,7 @@ class IngestTexts(Request):
         description="Texts as `ingest_text` takes them; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
         "characters together.",
     )
+    wait: Wait = ""
 
 
 class IngestResult(Response):
@@ -307,6 +308,7 @@ class TextsResult(Response):
     """What became of the texts, in their order."""
 
     results: list[IngestResult] = Field(default_factory=list)
+    wait_error: str = Field(default="", description=WAIT_ERROR)
 
 
 class MessageResult(BaseModel):
@@ -355,7 +357,10 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    return TextsResult(results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)])
+    return TextsResult(
+        results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)],
+        wait_error=await wait_error(kernel, request.wait, [stored for one in outcomes for stored in one.stored]),
+    )
 
 
 @ops.operation("ingest_summary", effect="write")
