@@ -742,6 +742,7 @@ class CountDocuments(TypedDict, total=False):
     include_private: bool | None
     chat_pattern: str | None
     only_own: bool
+    respect_filter: bool
 
 
 class CreateBackfill(TypedDict, total=False):
@@ -1725,6 +1726,7 @@ class GetDocuments(TypedDict, total=False):
     include_private: bool | None
     chat_pattern: str | None
     only_own: bool
+    respect_filter: bool
 
 
 class GetEpisode(TypedDict, total=False):
@@ -2170,6 +2172,7 @@ class ListDocuments(TypedDict, total=False):
     include_private: bool | None
     chat_pattern: str | None
     only_own: bool
+    respect_filter: bool
     order: Literal['created', 'updated']
     descending: bool
     limit: int

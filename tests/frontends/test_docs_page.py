@@ -75,5 +75,5 @@ def test_its_script_offers_every_operation_with_arguments_that_it_has() -> None:
         assert set(one["example"]) == required
         assert all(field["kind"] for field in one["fields"])
         assert shlex.split(one["curl"])[-2:] == ["-d", BODY]
-    own = {"memory_import_admin/upload", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"}
+    own = {"memory_import_admin/upload", "/api/changes", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"}
     assert set(offered) == own | {f"{op.component}/{op.action}" if op.action else op.component for op in OPERATIONS}

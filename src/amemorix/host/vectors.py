@@ -10,7 +10,7 @@ from ..clock import Clock
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
 from ..indexes.projections import Indexes
-from ..indexes.vectors.embedding import EmbeddingService
+from ..indexes.vectors.embedding import NO_MODEL, EmbeddingService
 from ..indexes.vectors.serving import DenseLane, Serving
 from ..ports import Embedder
 from ..store.metadata_store import MetadataStore
@@ -83,6 +83,11 @@ class Vectors:
         return self._model.part
 
     @property
+    def why_none(self) -> str:
+        """Why no model is at work."""
+        return self.notice or NO_MODEL
+
+    @property
     def waits(self) -> bool:
         """Whether the configured model did not answer so far."""
         return self._model.part is not None and not self.embedding.adopted
@@ -101,9 +106,7 @@ class Vectors:
 
     async def wait_error(self, rows: Sequence[int]) -> str:
         """Why these paragraphs have no vectors, once they have or will not soon; empty if they have."""
-        if not self.embedding.adopted:
-            return self.notice or "There is no embedding model (embedding.provider)."
-        return await self.embedding.wait_error(rows)
+        return await self.embedding.wait_error(rows) if self.embedding.adopted else self.why_none
 
     def release(self) -> None:
         """Let go of the borrowed model; blocking."""

@@ -83,7 +83,8 @@ class UpkeepService:
             upto, floor = await self._store.read(prunable)
             if upto - floor >= PRUNE_AT:
                 await self._store.write(lambda db: change_log.prune(db, upto))
-            await self._store.write(change_log.forget_old_documents)
+            if old := await self._store.read(change_log.documents_prunable):
+                await self._store.write(lambda db: change_log.forget_documents(db, old))
             return saved
 
     async def auto_save(self) -> bool:

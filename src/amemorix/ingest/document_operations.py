@@ -38,6 +38,10 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 
 
+class _Asking(ManyChatsRequest):
+    respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+
+
 class NamedDocuments(Request):
     """Documents by their ids."""
 
@@ -70,11 +74,11 @@ class NamedDocuments(Request):
         return list({one.id: one for one in (*of_theirs, *of_ours)}.values()), missing
 
 
-class GetDocuments(ManyChatsRequest, NamedDocuments):
+class GetDocuments(_Asking, NamedDocuments):
     """Which documents to show."""
 
 
-class ListDocuments(ManyChatsRequest, DocumentFilters):
+class ListDocuments(_Asking, DocumentFilters):
     """Which documents to list, and in which order."""
 
     order: Order = Field("created", description="By the time they were first stored, or `updated` last.")
@@ -83,7 +87,7 @@ class ListDocuments(ManyChatsRequest, DocumentFilters):
     cursor: Name = Field("", description="`next` of the page before: no document comes twice or is left out.")
 
 
-class CountDocuments(ManyChatsRequest, DocumentFilters):
+class CountDocuments(_Asking, DocumentFilters):
     """Which documents to count."""
 
 

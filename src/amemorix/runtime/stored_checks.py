@@ -25,7 +25,16 @@ from ..version import program
 from .checks import Check, FindingItem
 from .recovery_hint import RecoveryHint
 
-__all__ = ["DatabaseCheck", "IndexCheck", "ReadingCheck", "ReferenceCheck", "TermCheck", "VectorCheck", "WorkCheck"]
+__all__ = [
+    "DatabaseCheck",
+    "IndexCheck",
+    "ReadingCheck",
+    "ReferenceCheck",
+    "SpaceCheck",
+    "TermCheck",
+    "VectorCheck",
+    "WorkCheck",
+]
 
 INDEX_DAMAGE = lazy_regex(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
 """What SQLite says of an index that does not fit its table: it can be made anew from the table."""
@@ -198,6 +207,18 @@ class VectorCheck(Check):
             self.embedding.look_again(1)
         retried = await self.embedding.recover()
         return f"{bad + lost:,} vectors are made again, {retried:,} that failed are tried again"
+
+
+@dataclass
+class SpaceCheck(Check):
+    """Every vector that a caller has brought is one of its space."""
+
+    store: MetadataStore
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        count, bad = await asyncio.to_thread(self.store.read_here, integrity.misshapen_of_callers)
+        detail = f"{count:,} vectors of callers" + (f"; {bad:,} cannot be read" if bad else "")
+        return [FindingItem("spaces", not bad, detail, "Restore a backup, or add them again." if bad else "")]
 
 
 @dataclass

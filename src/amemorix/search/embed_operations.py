@@ -25,7 +25,7 @@ DIGITS = 7
 class EmbedTexts(Request):
     """Texts, and what they are embedded for."""
 
-    texts: Annotated[list[str], Field(max_length=1000)] = Field(
+    texts: Annotated[list[str], Field(min_length=1, max_length=1000)] = Field(
         description="At most `ingest.max_call_chars` characters together; of a long one the model reads the beginning."
     )
     kind: Literal["passage", "query"] = Field(
@@ -56,7 +56,7 @@ async def embed_texts(kernel: SDKMemoryKernel, request: EmbedTexts) -> Embedded:
         )  # fmt: skip
     model = kernel.vectors.embedder() or kernel.vectors.configured
     if model is None:
-        raise ModelUnavailable(kernel.vectors.notice or "There is no embedding model (embedding.provider).")
+        raise ModelUnavailable(kernel.vectors.why_none)
     said = [place for place, text in enumerate(request.texts) if text]
     batch, is_query = kernel.config.embedding.batch_size, request.kind == "query"
 

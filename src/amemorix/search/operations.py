@@ -97,10 +97,12 @@ class KernelSearchRequest(ManyChatsRequest):
         "1 / (`rrf_k` + rank) over words and meaning, which is then the `score`.",
     )
     rrf_k: Count = Field(60, ge=1, le=10_000, description="With `rrf`: the higher, the more lower ranks count.")
-    stage1: Count | None = Field(
-        None, ge=1, le=1_000,
+    stage1: int | None = Field(
+        None,
+        ge=1,
+        le=1_000,
         description="With `rrf`: so many of the best by words and by meaning take part; four times the `limit` when not given.",
-    )  # fmt: skip
+    )
     used: bool = Field(
         False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
     )
@@ -140,7 +142,7 @@ class Hit(BaseModel, defer_build=True):
     similarity: float | None = Field(
         default=None,
         description="Cosine of the model's vectors of query and text, from 0 (unrelated or opposed) to 1 (the same text), "
-        "without the names of known persons; the highest of an episode's paragraphs. Null: no model answers or reads it, not "
+        "without the names of known persons; the highest of an episode's paragraphs that answer. Null: no model answers or reads it, not "
         "in time, or it would have to be asked and `min_similarity` is not given.",
     )
     external_id: str = ""

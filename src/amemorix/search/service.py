@@ -42,7 +42,7 @@ from .hits import (
     similarity_of,
     summary,
     with_replaced,
-)  # fmt: skip
+)
 from .lanes import Ids
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
+from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
 
@@ -251,7 +253,7 @@ async def create_space(kernel: SDKMemoryKernel, request: CreateSpace) -> SpaceMa
 async def add_vectors(kernel: SDKMemoryKernel, request: AddVectors) -> VectorsAdded:
     """Store vectors; one whose id is there already takes its place."""
     now, ids = kernel.surroundings.clock.now(), dict[str, None]()
-    given: list[tuple[NewVector, VectorInput]] = []
+    vectors: list[NewVector] = []
     for n, item in enumerate(request.items):
         place, id_ = f"items.{n}", item.id or uuid4().hex
         if id_ in ids:
@@ -264,19 +266,18 @@ async def add_vectors(kernel: SDKMemoryKernel, request: AddVectors) -> VectorsAd
             field = f"{place}.{exc.details['field']}"
             raise InvalidRequest(f"{field}: {exc}", field=field) from exc
         attributes = kernel.ingest.metadata(f"{place}.attributes", item.attributes)
-        finite = None if expires_at is None or expires_at == float("inf") else expires_at
-        given.append((NewVector(id_, vector, magnitude, attributes, finite), item))
+        finite = None if expires_at is None or isinf(expires_at) else expires_at
+        vectors.append(NewVector(id_, vector, magnitude, attributes, finite))
 
     def unit(db: Connection) -> VectorsAdded:
         space = kernel.spaces.named(db, request.space)
         dimension = space.dimension or len(request.items[0].vector)
         if space.dimension is None:
             db.run("space_set_dimension", id=space.row, dimension=dimension)
-        vectors: list[NewVector] = []
-        for n, (one, item) in enumerate(given):
+        for n, item in enumerate(request.items):
             refuse_other_dimension(f"items.{n}.vector", item.vector, dimension)
-            ref = None if item.ref is None else _document(db, f"items.{n}.ref", item.ref)
-            vectors.append(NewVector(one.id, one.vector, one.magnitude, one.attributes, one.expires_at, ref))
+            if item.ref is not None:
+                vectors[n] = replace(vectors[n], ref=_document(db, f"items.{n}.ref", item.ref))
         replaced = kernel.spaces.add(db, space, vectors, now)
         return VectorsAdded(ids=list(ids), count=len(ids), replaced=replaced, dimension=dimension)
 

@@ -1,5 +1,5 @@
 -- name: space_named
-select id, dimension, created_at from vector_spaces where name = :name;
+select id, dimension from vector_spaces where name = :name;
 
 -- name: space_insert
 insert into vector_spaces (name, dimension, created_at) values (:name, :dimension, :now) returning id;

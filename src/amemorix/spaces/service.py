@@ -16,7 +16,7 @@ from ..errors import InvalidRequest, NotFound
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["NewVector", "Space", "VectorSpaces"]
+__all__ = ["NewVector", "Space", "VectorSpaces", "given_back", "refuse_other_dimension", "unit_of"]
 
 PAGE = 500
 """Rows that are looked at for what is asked of them; eight times as many each time that is not enough."""
@@ -33,7 +33,6 @@ class Space:
     row: int
     name: str
     dimension: int | None
-    created_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class VectorSpaces:
         row = db.run("space_named", name=name).fetchone()
         if row is None:
             raise NotFound(f"space: there is no space {name!r}.", field="space")
-        return Space(row[0], name, *row[1:])
+        return Space(row[0], name, row[1])
 
     def add(self, db: Connection, space: Space, vectors: Sequence[NewVector], now: float) -> int:
         """Store vectors in the place of those with their ids; returns how many these were."""

@@ -28,11 +28,10 @@ def prune(db: Connection, upto: int) -> None:
     db.run("changes_floor_raise", upto=upto)
 
 
-def forget_old_documents(db: Connection) -> None:
-    """Forget what became of documents but for the last changes, which are kept for whoever was away."""
+def documents_prunable(db: Connection) -> int:
+    """Up to where changes of documents are not kept any more for whoever was away; 0 if all of them are."""
     floor, last, *_ = db.run("document_changes_bounds").fetchone()
-    if last - KEPT > floor:
-        forget_documents(db, last - KEPT)
+    return last - KEPT if last - KEPT > floor else 0
 
 
 def forget_documents(db: Connection, upto: int) -> None:

@@ -315,7 +315,7 @@ entities entity_aliases name_news paragraph_entities relations relation_evidence
 undo_records facts fact_evidence fact_links fact_transitions profile_overrides tasks
 summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
 tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
-episode_news originals document_tags
+episode_news originals document_tags vector_spaces space_vectors document_changes
 """
 CARRIED = frozenset(NAMES.split())
 """Tables that every export holds; one that is new goes here or among those that are left behind."""

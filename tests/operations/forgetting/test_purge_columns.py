@@ -37,9 +37,9 @@ receipt records role rollback_status root segmented_by sha256 split stability st
 """Columns, in whatever table, that hold words, figures and ids of the program."""
 NOT_PLANTED = """
 correction_plans.result delete_operations.stays episodes.keywords episodes.title fact_evidence.value fact_links.reason feedback_tasks.decision
-feedback_tasks.result meta.value sources.source_type tuning_tasks.result
+feedback_tasks.result meta.value sources.source_type tuning_tasks.result vector_spaces.name
 """
-"""Columns of figures and ids too, or of what is derived, in a form that differs from text to text."""
+"""Columns of figures and ids too, or of what is derived, in a form that differs from text to text; a name that is of no text."""
 
 
 async def plant(host: AMemorixHostService, text: str, chat: str, person: str) -> set[str]:
@@ -85,6 +85,11 @@ async def plant(host: AMemorixHostService, text: str, chat: str, person: str) ->
         metadata={"why": text},
         relations=[{"subject": begin, "predicate": inner, "object": end}], person_aliases={person: [inner]}, participants=[begin],
     )  # fmt: skip
+    vector = {"id": text, "vector": [1.0, 2.0, 3.0], "attributes": {begin: text}}
+    await do("memory_vector_admin", "create_space", space="pictures")
+    await do(
+        "memory_vector_admin", "add", space="pictures", items=[vector | {"ref": {"source": text, "external_id": text}}]
+    )
     await do("ingest_text", chat_id=chat, source_type="note", source=inner, person_ids=[person], external_id=inner)
     await do("ingest_summary", chat_id=chat, participants=[begin], tags=[text], metadata={"why": text})
     await host.settle(600)

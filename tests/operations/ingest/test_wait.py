@@ -106,11 +106,12 @@ async def test_a_silent_model_is_not_waited_for_for_ever(opened: Open) -> None:
     assert "0.3 s" in answer["wait_error"]
 
 
-async def test_nobody_waits_for_a_background_that_rests(dense_host: AMemorixHostService) -> None:
-    await pause_background(dense_host)
-    answer = await told(dense_host, "a red kite", chat_id="c", wait="vectors")
+async def test_a_background_that_rests_is_not_waited_for_for_ever(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(), embedding={"timeout_seconds": 0.3})
+    await pause_background(host)
+    answer = await told(host, "a red kite", chat_id="c", wait="vectors")
     assert answer["stored_ids"]
-    assert answer["wait_error"]
+    assert "0.3 s" in answer["wait_error"]
 
 
 async def test_a_text_that_the_model_does_not_read_is_named(

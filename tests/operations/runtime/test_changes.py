@@ -16,6 +16,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.audit_context import Grant, entered_by
 from amemorix.clock import FrozenClock
+from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.tokens import Tokens
 from amemorix.store import changes as change_log
 from amemorix.testing import memory_host
@@ -323,3 +324,14 @@ async def test_events_go_to_those_who_may_see_them(host: AMemorixHostService) ->
             assert (await client.get(f"/api/changes{query}", headers=bearer(letter))).status_code == 403
         assert (await client.get("/api/changes")).status_code == 401
         assert (await client.get("/api/changes", headers=bearer("x"))).status_code == 403
+
+
+async def test_the_end_of_the_daemon_ends_the_events(host: AMemorixHostService) -> None:
+    ending: list[bool] = []
+    transport = httpx.ASGITransport(app=create_app(host, is_ending=lambda: bool(ending)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        following = asyncio.create_task(client.get("/api/changes?scope=all"))
+        await asyncio.sleep(0.1)
+        assert not following.done()
+        ending.append(True)
+        assert (await asyncio.wait_for(following, 30)).status_code == 200

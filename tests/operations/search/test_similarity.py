@@ -94,22 +94,6 @@ async def test_a_model_that_takes_too_long_over_a_hit_leaves_it_without(opened: 
     assert any("min_similarity" in warning for warning in answer["warnings"])
 
 
-async def test_a_text_is_embedded_once_for_several_searches(opened: Open) -> None:
-    words, asked = HashEmbedder(), list[str]()
-
-    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-        asked.extend(texts)
-        return words(texts)
-
-    host = await opened(embed=embed)
-    await stored(host)
-    await pause_background(host)
-    await told(host, "red kite on a long line", chat_id="c")
-    for query in ("red kite", "a long line"):
-        assert all(hit["similarity"] is not None for hit in await hits(host, query, chat_id="c", min_similarity=0))
-    assert asked.count("red kite on a long line") == 1
-
-
 async def test_a_model_that_fails_leaves_hits_without(opened: Open) -> None:
     words, fails = HashEmbedder(), False
 

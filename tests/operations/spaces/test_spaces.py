@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.testing import memory_host
-from entrance import admin_of, call, data_of, refused, rows, stats, told
+from entrance import admin_of, call, change, data_of, refused, rows, stats, told
 
 spaces = admin_of("memory_vector_admin")
 
@@ -46,7 +46,12 @@ def listed(some: np.ndarray) -> list[Any]:
 
 
 async def test_what_is_given_comes_back(host: AMemorixHostService) -> None:
-    given_ = {"long": [300.0, -400.0, 0.0], "short": [1e-6, 2e-6, 2e-6], "zero": [0.0, 0.0, 0.0], "whole": [1, 2, 3]}
+    given_: dict[str, list[float]] = {
+        "long": [300.0, -400.0, 0.0],
+        "short": [1e-6, 2e-6, 2e-6],
+        "zero": [0.0, 0.0, 0.0],
+        "whole": [1, 2, 3],
+    }
     attributes = {"s": "text", "n": 1.5, "t": True, "none": None, "list": [1, "a"], "of": {"a": {"b": 2}}, "字": "符"}
     await filled(host, "s", given_, attributes=attributes)
     found = await spaces(host, "get", space="s", ids=["zero", "nobody", "long", "short", "whole"])
@@ -336,7 +341,7 @@ async def test_it_is_all_there_after_a_restart_and_an_export(tmp_path: Path) -> 
         file = Path(exported["path"])
         assert json.loads(file.read_bytes().splitlines()[0])
         before = await spaces(host, "get", space="s", ids=["a", "b"])
-    async with memory_host(other, **{"backup.roots": [str(file.parent)]}) as host:
+    async with memory_host(other, backup={"roots": [str(file.parent)]}) as host:
         await call(host, "memory_runtime_admin", "import_export", path=str(file))
         assert await spaces(host, "get", space="s", ids=["a", "b"]) == before
         assert await nearest(host, [1, 2]) == ["a", "b"]
@@ -361,3 +366,15 @@ async def test_any_vector_comes_back_within_float16(vector: list[float]) -> None
     raw, norm = unit_of(vector)
     back, length = np.array(given_back(raw, norm)), np.linalg.norm(np.array(vector, np.float64))
     assert np.abs(back - vector).max() <= length * 2**-10
+
+
+async def test_a_damaged_vector_is_found_and_hurts_no_other(host: AMemorixHostService) -> None:
+    async def is_sound() -> bool:
+        report = (await call(host, "memory_runtime_admin", "refresh_self_check"))["report"]
+        return {one["name"]: one["ok"] for one in report["findings"]}["spaces"]
+
+    await filled(host, "s", {"a": [1, 2], "b": [2, 1]})
+    assert await is_sound()
+    change(host, "update space_vectors set vector = x'00' where external_id = 'a'")
+    assert not await is_sound()
+    assert await nearest(host, [1, 2]) == ["b"]

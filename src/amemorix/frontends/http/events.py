@@ -16,7 +16,7 @@ from ...errors import InvalidRequest, MemoryFault
 from ...host.service import AMemorixHostService
 from .auth import GRANT, fault_answer
 
-__all__ = ["EVENTS_PATH", "ChangeEvents"]
+__all__ = ["EVENTS_PATH", "PARAMETERS", "ChangeEvents"]
 
 EVENTS_PATH = "/api/changes"
 WAIT_SECONDS, PAUSE_SECONDS = 1.0, 0.1

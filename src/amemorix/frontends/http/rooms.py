@@ -66,11 +66,11 @@ ROOMS_CALLS: dict[str, dict[str, RoomCall]] = {
         "POST": RoomCall("create", "write", "Store an entry of a room, in place of the one that has its id; null if it has expired.",
                          _create, MemoryInput, "memory"),
         "GET": RoomCall("list", "read", "Show everything in a room, the oldest first.", _all, None, "memories"),
-        "DELETE": RoomCall("clear", "admin", "Empty a room.", _clear),
+        "DELETE": RoomCall("clear", "write", "Empty a room.", _clear),
     },
     "/{roomId}/memories/{id}": {
         "GET": RoomCall("get", "read", "Show an entry of a room; null if it is not there.", _get, None, "memory"),
-        "DELETE": RoomCall("delete", "admin", "Delete an entry of a room; no error if it is not there.", _delete),
+        "DELETE": RoomCall("delete", "write", "Delete an entry of a room; no error if it is not there.", _delete),
     },
     "/{roomId}/search": {
         "POST": RoomCall("search", "read", "Find entries of a room by meaning and words, best first.",

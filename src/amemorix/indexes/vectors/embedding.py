@@ -23,7 +23,7 @@ from ..projections import Indexes
 from .embedding_worker import EmbeddingProgress, EmbeddingWorker, Filling
 from .serving import DenseLane, Serving
 
-__all__ = ["EmbeddingService"]
+__all__ = ["NO_MODEL", "EmbeddingService"]
 
 log = logging.getLogger(__name__)
 IMPORT_SHARE = 4.0
@@ -31,6 +31,7 @@ IMPORT_SHARE = 4.0
 NOTE_EVERY = 2_000
 IDLE_SECONDS = 0.2
 POLL_SECONDS = 0.1
+NO_MODEL = "There is no embedding model (embedding.provider)."
 DROP_STEP = 2_000
 """Vectors deleted in one transaction."""
 
@@ -315,8 +316,8 @@ class EmbeddingService:
         until = time.monotonic() + self._settings.timeout_seconds
         while True:
             target = self._target
-            if target is None or self._gave_way:
-                return "Nothing is embedded at present: the background work rests."
+            if target is None:
+                return self._fault or NO_MODEL
             generation = target.generation
             states = await self._store.read(lambda db, g=generation.id: embedding_rows.states(db, g, rows))
             unread = sum(one.unread for one in states)

@@ -24,7 +24,7 @@ from .store import VectorStore
 __all__ = ["DenseLane", "QueryEmbedding", "Serving"]
 
 log = logging.getLogger(__name__)
-REMEMBERED = 512
+REMEMBERED_QUERIES = 512
 REST_SECONDS = 5.0
 """After the model did not answer, searches do without it for so long: one is kept waiting, and not every."""
 BATCH = 16
@@ -158,27 +158,22 @@ class DenseLane:
             query.serving, query.failed = None, True
             return
         query.encoded = made
-        self._remember(query.key, made)
-
-    def _remember(self, key: tuple[str, str, bool], made: Encoded) -> None:
         with self._lock:
-            self._seen[key] = made
-            while len(self._seen) > REMEMBERED:
+            self._seen[query.key] = made
+            while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)
 
     async def embed(self, serving: Serving, texts: Sequence[str], timeout: float) -> list[NDArray[np.float32] | None]:
         """The vectors of texts as they are found, None for what the model does not read, fails on, or has not done in
         time."""
-        keys = [(serving.generation.fingerprint, text, False) for text in texts]
-        with self._lock:
-            made = {key: self._seen[key] for key in keys if key in self._seen}
-        wanted = [key for key in dict.fromkeys(keys) if key not in made and serving.embedder.reads(key[1])]
+        made: list[NDArray[np.float32] | None] = [None] * len(texts)
+        read = [place for place, text in enumerate(texts) if serving.embedder.reads(text)]
         until = time.monotonic() + timeout
-        for first in range(0, len(wanted), BATCH):
-            part = wanted[first : first + BATCH]
+        for first in range(0, len(read), BATCH):
+            places = read[first : first + BATCH]
             if time.monotonic() < self._rest_until:
                 break
-            work = self._pool.submit(embed_each, serving.embedder, [text for _, text, _ in part])
+            work = self._pool.submit(embed_each, serving.embedder, [texts[place] for place in places])
             try:
                 outcomes = await asyncio.wait_for(asyncio.wrap_future(work), max(until - time.monotonic(), 0))
             except (ModelUnavailable, TimeoutError) as exc:
@@ -186,11 +181,9 @@ class DenseLane:
                 if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
                     self._rest_until = time.monotonic() + REST_SECONDS
                 break
-            for key, outcome in zip(part, outcomes, strict=True):
-                if isinstance(outcome, Encoded):
-                    made[key] = outcome
-                    self._remember(key, outcome)
-        return [made[key].vector if key in made else None for key in keys]
+            for place, outcome in zip(places, outcomes, strict=True):
+                made[place] = outcome.vector if isinstance(outcome, Encoded) else None
+        return made
 
     async def _made(self, query: QueryEmbedding, work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
         """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError."""

@@ -48,6 +48,11 @@ def misshapen_vectors(db: Connection, generation: int, dimension: int) -> list[i
     return [row[0] for row in db.run("vectors_misshapen", generation=generation, bytes=2 * dimension)]
 
 
+def misshapen_of_callers(db: Connection) -> tuple[int, int]:
+    """(vectors that callers have brought, those of them that cannot be read)."""
+    return db.run("space_vectors_misshapen").fetchone()
+
+
 def vectors(db: Connection, generation: int, after: int, limit: int) -> list[tuple[int, bytes]]:
     """(paragraph, vector) by paragraph."""
     return db.run("vectors_page", generation=generation, after=after, limit=limit).fetchall()

@@ -37,6 +37,11 @@ insert into changes (kind, id) values ('paragraph', :id);
 -- an empty vector is that of a text which the model does not read
 select paragraph from embeddings where generation = :generation and length(vector) not in (0, :bytes);
 
+-- name: space_vectors_misshapen
+-- how many vectors callers have brought, and how many of them cannot be read
+select count(*), count(*) filter (where o.dimension is null or length(v.vector) <> 2 * o.dimension)
+from space_vectors v join vector_spaces o on o.id = v.space;
+
 -- name: vectors_page
 select paragraph, vector from embeddings where generation = :generation and paragraph > :after
 order by paragraph limit :limit;

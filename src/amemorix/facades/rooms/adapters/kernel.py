@@ -70,7 +70,7 @@ class KernelAdapter:
             await self._make_space(len(input.embedding))
         expires = input.expires_at.timestamp() if input.expires_at else "never"
         answer = await self.call(
-            "ingest_text", **place, respect_filter=False, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+            "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
             metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
             **self._stored_as,
         )  # fmt: skip
@@ -90,7 +90,7 @@ class KernelAdapter:
         found = dict.fromkeys(await self._near(place["chat_id"], options))
         if len(found) < options.limit:
             answer = await self.call(
-                "search_memory", **place, respect_filter=False, query=query, only_own=True, gate=False,
+                "search_memory", **place, query=query, only_own=True, gate=False,
                 limit=min(MOST_HITS, 4 * options.limit), min_similarity=options.min_similarity,
             )  # fmt: skip
             found |= dict.fromkeys(hit["external_id"] for hit in answer["hits"])
@@ -166,8 +166,9 @@ class KernelAdapter:
 
     async def _delete(self, room_id: str, *, external_ids: list[str] | None = None, **vectors: Any) -> None:
         await self._delete_vectors(**vectors)  # first: with the document they are hidden
-        asked = {**_place(room_id), "only_own": True, "external_ids": external_ids or [], "purge": self._purge}
-        await self.call("memory_document_admin", action="delete", **asked)
+        asked = {"external_ids": external_ids or [], "purge": self._purge}
+        chat = chat_of_room(room_id)
+        await self.call("memory_document_admin", action="delete", source=chat, chat_id=chat, only_own=True, **asked)
 
     async def _delete_vectors(self, **which: Any) -> None:
         with suppress(NotFound):  # nobody has brought a vector
@@ -186,7 +187,7 @@ def room_of_chat(chat_id: str) -> str:
 
 def _place(room_id: str) -> dict[str, Any]:
     chat = chat_of_room(room_id)
-    return {"chat_id": chat, "source": chat}
+    return {"chat_id": chat, "source": chat, "respect_filter": False}
 
 
 def _name(text: str) -> str:

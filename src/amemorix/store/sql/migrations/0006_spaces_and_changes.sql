@@ -43,7 +43,8 @@ create table document_changes (
 -- Of what is stored already nothing is told: the numbers begin behind those of the change log.
 insert into meta (key, value)
 select 'document_changes_floor', cast(max(coalesce((select max(seq) from changes), 0), cast(value as integer)) as text)
-from meta where key = 'changes_floor';
+from meta where key = 'changes_floor'
+on conflict (key) do nothing;
 
 insert into document_changes (seq, kind, ref, chat)
 select cast(value as integer), 'added', 0, 0 from meta where key = 'document_changes_floor' and value <> '0';
@@ -98,5 +99,9 @@ end;
 create trigger paragraphs_parted after update of deleted_at on paragraphs
 when (new.deleted_at is null) <> (old.deleted_at is null) and new.superseded_at is null
   and new.deleted_reason <> 'expired' and old.deleted_reason <> 'expired' begin
-    insert into document_changes (kind, ref, chat) select 'revised', new.ref, s.chat from sources s where s.id = new.source;
+    insert into document_changes (kind, ref, chat)
+    select 'revised', new.ref, s.chat from sources s
+    where s.id = new.source
+      and exists (select 1 from paragraphs p
+                  where p.ref = new.ref and p.revision = new.revision and p.id <> new.id and p.deleted_at is null);
 end;
