@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ __all__ = ["Texts", "ask"]
 
 _PAGE = 1000
 _MOST_HITS = 200
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 async def ask(memory: Caller, component: str, **arguments: Any) -> dict[str, Any]:
@@ -43,6 +45,8 @@ class Texts:
 
         Gives the reason why what `wait` asks for is not there, empty if it is.
         """
+        if any(_UNKEPT.search(item["text"]) for item in items):
+            raise ValueError("text: holds a NUL character or half of a surrogate pair")
         answer = await ask(self._memory, "ingest_texts", items=[{**self._place, **item} for item in items], wait=wait)
         if refused := {one["reason"] for one in answer["results"]} & {"disabled", "chat_filtered"}:
             raise RuntimeError(f"The memory took nothing ({', '.join(refused)}).")
@@ -67,16 +71,21 @@ class Texts:
                 return
 
     async def search(self, query: str, limit: int, **how: Any) -> tuple[list[dict[str, Any]], list[str]]:
-        """The best hit of each of up to `limit` documents, the best first; and what the search had to do without."""
+        """The best hit of each of up to `limit` documents, the best first; and what the search had to do without.
+
+        Its `similarity` is that of the document's part that is most like the query, null if it cannot be known.
+        """
         asked = min(_MOST_HITS, 4 * limit)
         while True:
             answer = await ask(
                 self._memory, "search_memory", query=query, chat_id=self.source, source=self.source, only_own=True,
-                respect_filter=False, limit=asked, **how,
+                respect_filter=False, limit=asked, min_similarity=0, **how,
             )  # fmt: skip
             best: dict[str, dict[str, Any]] = {}
             for hit in answer["hits"]:
-                best.setdefault(hit["external_id"], hit)
+                first = best.setdefault(hit["external_id"], hit)
+                if first["similarity"] is not None:
+                    first["similarity"] = max(first["similarity"], hit["similarity"] or 0)
             # Long texts of many paragraphs may leave no room for others.
             if len(best) >= limit or len(answer["hits"]) < asked or asked == _MOST_HITS:
                 return list(best.values())[:limit], answer["degraded"]

@@ -102,7 +102,7 @@ class ProceduralMemory:
 
         Each has `flow_id`, `flow_name`, `flow_type`, `description`, `condition`, `desired_effects`, `agent_id` and `score`:
         the sum of 1 / (rrf_k + rank) over the ranks by meaning and by words, of the best 4 * `top_k` each (Cormack et al.
-        2009). Where the model cannot be asked, words alone find, and the log says so.
+        2009); of two with the same, the more similar one is first. Where the model cannot be asked, words alone find, and the log says so.
         """
         if not 1 <= top_k <= 50:
             raise ValueError("top_k: must be from 1 to 50")
@@ -112,10 +112,12 @@ class ProceduralMemory:
         if not query.strip():
             return []
         how = {"rrf_k": rrf_k, "stage1": 4 * top_k} if self._fusion == "rrf" else {}
-        hits, degraded = await texts.search(query, top_k, gate=False, fusion=self._fusion, **how)
+        hits, degraded = await texts.search(query, 4 * top_k, gate=False, fusion=self._fusion, **how)
+        if how:
+            hits.sort(key=lambda hit: (hit["score"], hit["similarity"] or 0), reverse=True)
         if degraded:
             _log.warning("Flows were looked up without %s.", ", ".join(degraded))
-        return [{**{key: hit["metadata"].get(key) for key in _RECALLED}, "score": hit["score"]} for hit in hits]
+        return [{**{key: hit["metadata"].get(key) for key in _RECALLED}, "score": hit["score"]} for hit in hits[:top_k]]
 
     async def list_flows(self, agent_id: str) -> list[dict[str, Any]]:
         """`flow_id`, `flow_name`, `flow_type` and `checksum` of each of the agent's flows, in the order first kept."""
@@ -124,16 +126,16 @@ class ProceduralMemory:
     async def delete_flow(self, flow_id: str, *, agent_id: str | None = None) -> bool:
         """Delete the flows of this id, of all agents unless one is named; whether there was one."""
         point = self._point(flow_id)
-        which: dict[str, Any] = {"external_ids": [point]} if point else {"metadata": {"flow_id": flow_id}}
+        which = {"metadata": {"point_id": point} if point else {"flow_id": flow_id}}
         if agent_id is not None:
             return bool(await (await self._texts(agent_id)).delete(**which))
         answer = await ask(await self._caller(), "memory_document_admin", action="delete", source_type=_KIND, **which)
         return answer["deleted_count"] > 0
 
     async def stored(self, agent_id: str) -> list[dict[str, Any]]:
-        """All that is kept of each of the agent's flows, with its `point_id`."""
+        """All that is kept of each of the agent's flows but its text."""
         texts = await self._texts(agent_id)
-        return [{**one["metadata"], "point_id": one["external_id"]} async for one in texts.every()]
+        return [one["metadata"] async for one in texts.every()]
 
     def item(
         self, embedding_text: str, flow_id: str, flow_name: str, flow_type: str, description: str, condition: str,
@@ -150,6 +152,7 @@ class ProceduralMemory:
             "agent_id": agent_id, "desired_effects": list(texts_of("desired_effects", desired_effects)), "checksum": checksum,
         }  # fmt: skip
         point_id = point_id or self._point(flow_id) or str(uuid.uuid4())
+        metadata["point_id"] = point_id
         return {"external_id": point_id, "text": embedding_text, "metadata": metadata, "knowledge_type": "quote"}
 
     async def store(
