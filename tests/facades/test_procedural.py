@@ -232,7 +232,7 @@ async def test_a_higher_rrf_k_lets_lower_ranks_count_more(opened: Any) -> None:
         return [[math.cos(angle), math.sin(angle)] for angle in found]
 
     memory = over(await opened(embed=embed), wait="vectors")
-    # "zinc" is first by meaning and not found by words; "iron" is fourth by both.
+    # One of the first three is first by meaning, and words find none of them; "iron" is fourth by both.
     for text in ("zinc", "tin", "gold", "a lead rope", "two ropes of lead", "lead on a rope"):
         await kept(memory, text)
     await kept(memory, "iron, with a rope and many further words of other kinds in a long line", "iron")
@@ -240,9 +240,10 @@ async def test_a_higher_rrf_k_lets_lower_ranks_count_more(opened: Any) -> None:
         k: {one["flow_name"]: one["score"] for one in await memory.recall("asked: rope", "bot", 7, k)}
         for k in (1, 1000)
     }
-    assert by_k[1]["zinc"] == pytest.approx(1 / 2)
+    first = max(("zinc", "tin", "gold"), key=lambda name: by_k[1][name])
+    assert by_k[1][first] == pytest.approx(1 / 2)
     assert by_k[1]["iron"] == pytest.approx(2 / 5)
-    assert by_k[1000]["zinc"] < by_k[1000]["iron"]
+    assert by_k[1000][first] < by_k[1000]["iron"]
 
 
 @pytest.mark.parametrize(("how", "word"), [

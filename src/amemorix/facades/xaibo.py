@@ -377,10 +377,11 @@ def _tail(text: str, count: Callable[[str], int], room: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count(text[-middle:]) <= room else (low, middle - 1)
     tail = text[len(text) - low :]
-    if low == len(text) or not tail or is_mostly_cjk(tail[0]) or text[-low - 1].isspace():
+    within = 0 < low < len(text) and tail[0].isalnum() and text[-low - 1].isalnum() and not is_mostly_cjk(tail[0])
+    if not within:
         return low
     word = _WORD.search(tail)
-    return low - word.end() if word else low
+    return low - word.end() if word else 0
 
 
 def _data_url(kind: str, data: bytes) -> str:
