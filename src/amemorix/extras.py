@@ -18,6 +18,7 @@ EXTRAS = {
     "pydantic-ai": ("pydantic_ai",),
     "langgraph": ("langgraph",),
     "exo": ("cryptography",),
+    "xaibo": ("xaibo",),
     "redis": ("redis",),
     "postgres": ("psycopg",),
     "qdrant": ("qdrant_client",),

@@ -2027,6 +2027,7 @@ class IngestText(TypedDict, total=False):
 class IngestTexts(TypedDict, total=False):
     """Arguments of `ingest_texts`."""
     items: Required[Sequence[IngestText]]
+    wait: Literal['', 'indexed', 'vectors']
 
 
 class KernelSearchRequest(TypedDict, total=False):
@@ -3433,6 +3434,7 @@ class TextsResult(TypedDict):
     success: bool
     warnings: list[str]
     results: list[IngestResult]
+    wait_error: str
 
 
 class TouchedItem(TypedDict):

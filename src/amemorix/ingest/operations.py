@@ -284,6 +284,7 @@ class IngestTexts(Request):
         description="Texts as `ingest_text` takes them; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
         "characters together.",
     )
+    wait: Wait = ""
 
 
 class IngestResult(Response):
@@ -307,6 +308,7 @@ class TextsResult(Response):
     """What became of the texts, in their order."""
 
     results: list[IngestResult] = Field(default_factory=list)
+    wait_error: str = Field(default="", description=WAIT_ERROR)
 
 
 class MessageResult(BaseModel):
@@ -355,15 +357,11 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    answer = TextsResult(
-        results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)]
+    longest = max(request.wait, *(item.wait for item in request.items))  # "" < "indexed" < "vectors"
+    return TextsResult(
+        results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)],
+        wait_error=await wait_error(kernel, longest, [stored for one in outcomes for stored in one.stored]),
     )
-    for wait in {item.wait for item in request.items if item.wait}:
-        places = [n for n, item in enumerate(request.items) if item.wait == wait]
-        error = await wait_error(kernel, wait, [one for n in places for one in outcomes[n].stored])
-        for n in places:
-            answer.results[n].wait_error = error
-    return answer
 
 
 @ops.operation("ingest_summary", effect="write")

@@ -27,6 +27,7 @@ __all__ = [
     "make_chat",
     "make_embedder",
     "provider_chosen",
+    "token_counter",
 ]
 
 PROVIDERS: dict[str, str] = {
@@ -73,6 +74,11 @@ def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
     if not fingerprint.startswith("local:"):
         return None
     return import_module("amemorix.models.local.embedder").made_by(fingerprint, environ)
+
+
+def token_counter(environ: Mapping[str, str]) -> Callable[[str], int] | None:
+    """What counts the tokens of a text as the installed local model does; None if none is installed."""
+    return import_module("amemorix.models.local.embedder").token_counter(environ)
 
 
 def chinese_names(environ: Mapping[str, str]) -> Callable[[str], Iterable[Mention]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +28,7 @@ from .runtime import open_session
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["LocalEmbedder", "create", "create_if_installed", "made_by"]
+__all__ = ["LocalEmbedder", "create", "create_if_installed", "made_by", "token_counter"]
 
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 256
@@ -77,9 +77,7 @@ class LocalEmbedder:
         manifest = Manifest.read(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
-        encoder = E5 if READS_ALL in manifest.languages else MiniLM
-        if encoder is MiniLM:
-            require("minilm", manifest.model, fault=ModelUnavailable)
+        encoder = _encoder_of(manifest)
         try:
             self._encoder: _Encoder = encoder(folder, manifest.max_tokens)
             session = open_session(str(folder / GRAPH), threads)
@@ -190,6 +188,26 @@ def made_by(fingerprint: str, environ: Mapping[str, str]) -> Embedder | None:
             return embedder
         embedder.close()
     return None
+
+
+def token_counter(environ: Mapping[str, str]) -> Callable[[str], int] | None:
+    """What counts the tokens of a text, however long it is, as the best installed model does; None if there is none."""
+    folder = find_installed(cache_dir=cache_dir(environ))
+    manifest = Manifest.read(folder) if folder else None
+    if folder is None or manifest is None:
+        return None
+    try:
+        encoder = _encoder_of(manifest)(folder, 2**31)
+    except ModelUnavailable:
+        return None
+    return lambda text: len(encoder.cut(encodable(text), query=False)) - encoder.before(query=False) - 1
+
+
+def _encoder_of(manifest: Manifest) -> type[E5] | type[MiniLM]:
+    if READS_ALL in manifest.languages:
+        return E5
+    require("minilm", manifest.model, fault=ModelUnavailable)
+    return MiniLM
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
