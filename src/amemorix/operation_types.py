@@ -431,6 +431,7 @@ class Bin(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[BinItem]
     count: int
     total: int
@@ -536,6 +537,7 @@ class Chats(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[ChatItem]
     count: int
 
@@ -590,6 +592,7 @@ class Conflicts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[ConflictGroup]
     count: int
 
@@ -599,6 +602,7 @@ class Context(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     text: str
     tokens: int
     lines: list[ContextLine]
@@ -677,6 +681,7 @@ class CorrectionPlans(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[PlanItem]
     count: int
     total: int
@@ -938,6 +943,7 @@ class EdgeAnswer(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     edge: EdgeItem | None
     relations: list[RelationItem]
     paragraphs: list[ParagraphItem]
@@ -1074,6 +1080,7 @@ class Episodes(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[EpisodeItem]
     count: int
     more: bool
@@ -1196,6 +1203,7 @@ class Exported(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     format: str
     nodes: int
     edges: int
@@ -1222,6 +1230,7 @@ class FactDetail(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     fact: FactItem | None
     evidence: list[FactEvidence]
     transitions: list[TransitionItem]
@@ -1282,6 +1291,7 @@ class Facts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[FactItem]
     count: int
 
@@ -1417,6 +1427,7 @@ class Found(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[FoundItem]
     count: int
     more: bool
@@ -1439,6 +1450,7 @@ class FoundTexts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StoredText]
     missing: list[str]
 
@@ -1448,6 +1460,7 @@ class FullProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str
@@ -1621,6 +1634,7 @@ class GraphPage(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     nodes: list[NodeItem]
     edges: list[EdgeItem]
     total_nodes: int
@@ -1828,6 +1842,7 @@ class LifecycleStatus(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StatusItem]
     count: int
     config: LifecycleConfig
@@ -1980,6 +1995,7 @@ class ListTexts(TypedDict, total=False):
     time_start: Moment
     time_end: Moment
     before: str | int | None
+    order: Literal['stored', 'said']
     limit: int
 
 
@@ -2065,6 +2081,7 @@ class MergeSuggestions(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[MergeSuggestion]
     total: int
 
@@ -2111,6 +2128,7 @@ class NodeAnswer(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     node: NodeItem | None
     aliases: list[str]
     former_names: list[str]
@@ -2160,6 +2178,7 @@ class OneEpisode(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     episode: EpisodeItem | None
     paragraphs: list[EpisodeParagraph]
     stale: bool
@@ -2241,6 +2260,7 @@ class PersonProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str
@@ -2730,6 +2750,7 @@ class RetrievalResult(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     mode: str
     hits: list[Hit]
     facts: list[FactItem]
@@ -2882,6 +2903,7 @@ class Sources(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[SourceItem]
     count: int
     total: int
@@ -3051,10 +3073,11 @@ class TextHistory(TypedDict, total=False):
 
 
 class Texts(TypedDict):
-    """Texts, the last stored first."""
+    """Texts, the last stored or said first."""
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StoredText]
     count: int
     next: str
@@ -3226,6 +3249,7 @@ class WholeProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str

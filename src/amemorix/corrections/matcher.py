@@ -354,7 +354,8 @@ class _Match:
             return True
         if not self._topics or topics(clause) & self._topics or self._kin_named & kin(clause).keys():
             return False
-        if self._is_spelling or not self._frame.isdisjoint(_terms(clause)):
+        same = any(holds(clause, word) for word in self._right) or not self._frame.isdisjoint(_terms(clause))
+        if self._is_spelling or same:
             return False
         apart = taken_apart(clause)
         return not apart.kind or apart.kind != self._kind or bool(apart.cues["moment"] and not self._cues["moment"])

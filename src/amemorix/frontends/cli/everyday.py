@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
 from ...locale import told
-from ..python.calls import AsyncCalls, CallsOf, selected
+from ..python.calls import AsyncCalls, CallsOf, local_time, memo_of, selected
 from .memory_client import opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, remark, say
 
@@ -42,7 +41,7 @@ def chats(
     )
     table = columns("chat", "texts", "first", "last", right=("texts",))
     for one in found["items"]:
-        days = (f"{datetime.fromtimestamp(one[key]):%Y-%m-%d %H:%M}" for key in ("first", "last"))
+        days = (f"{local_time(one[key], found['timezone']):%Y-%m-%d %H:%M}" for key in ("first", "last"))
         table.add_row(one["chat_id"], str(one["texts"]), *days)
     out().print(table)
 
@@ -69,11 +68,13 @@ def log(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Print the last lines of a chat, the newest last."""
-    found = _asked(config, lambda memory: memory.texts(chat=chat, limit=last))
-    for one in reversed(found):
+    wanted = {"action": "list", "chat_id": chat, "limit": last, "order": "said"}
+    found = _asked(config, lambda memory: memory.call("memory_text_admin", wanted))
+    for row in reversed(found["items"]):
+        one = memo_of(row, found["timezone"])
         at = f"{one.time:%Y-%m-%d %H:%M}  " if one.time else ""
         print_stored(f"{at}{one.speaker + ': ' if one.speaker else ''}{one.text}  [{one.id}]")
-    if not found:
+    if not found["items"]:
         remark(f"The chat {chat!r} holds nothing; `amemorix chats` lists those that do.")
 
 
@@ -96,11 +97,9 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
             "tags",
             "metadata",
         ):
-            value = (
-                datetime.fromtimestamp(one[key]).isoformat(" ", "seconds")
-                if one[key] and key in ("time", "recorded_at", "expires_at")
-                else one[key]
-            )
+            value = one[key]
+            if value and key in ("time", "recorded_at", "expires_at"):
+                value = f"{local_time(value, found['timezone']):%Y-%m-%d %H:%M:%S}"
             if value:
                 print_stored(f"  {key}: {value}", "dim")
     if found["missing"]:

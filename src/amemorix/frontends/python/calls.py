@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from zoneinfo import ZoneInfo
 
 from ...errors import InvalidRequest, NotFound, fault_of
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
@@ -165,8 +166,13 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             "mode": "search" if since is None and until is None else "hybrid", "time_start": since, "time_end": until,
             "min_confidence": min_confidence, **scope_of(user, chat, everything=everything),
         })  # fmt: skip
-        found = [memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
-        return Hits(found, facts_of(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
+        found = [
+            memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}, answer["timezone"])
+            for hit in answer["hits"]
+        ]
+        return Hits(
+            found, facts_of(answer["facts"], answer["timezone"]), weak=answer["weak"], corrected=answer["corrected"]
+        )
 
     async def context(
         self, messages: Messages, *, user: str = "", chat: str = "", budget: int = 800, everything: bool = False
@@ -193,12 +199,12 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         where = {"chat_id": chat} if chat else {"scope": "all"}
         which = {"person_id": user, "limit": limit, "status": ["active", "maybe_outdated", "conflicted"], **where}
         answer = await self.call("memory_fact_admin", {"action": "list", **which})
-        return facts_of(answer["items"])
+        return facts_of(answer["items"], answer["timezone"])
 
     async def get(self, id: str) -> Memo | None:
         """A stored text by its id (`p12`); None if there is none."""
-        found = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
-        return memo_of(found[0]) if found else None
+        answer = await self.call("memory_text_admin", action="get", ids=[id], scope="all")
+        return memo_of(answer["items"][0], answer["timezone"]) if answer["items"] else None
 
     async def texts(
         self, *, user: str = "", chat: str = "", limit: int = 50, before: str = "", everything: bool = False
@@ -206,7 +212,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         """What is stored, the last first, page by page."""
         where = scope_of(user, chat, everything=everything)
         answer = await self.call("memory_text_admin", action="list", limit=limit, before=before or None, **where)
-        return Texts([memo_of(item) for item in answer["items"]], answer["next"])
+        return Texts([memo_of(item, answer["timezone"]) for item in answer["items"]], answer["next"])
 
     async def export(self, path: str | Path = "") -> Path:
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
@@ -272,27 +278,27 @@ def added_of(answer: Mapping[str, Any]) -> Added:
     return Added(tuple(answer["stored_ids"]), () if refused else tuple(answer["skipped_ids"]), refused)
 
 
-def memo_of(row: Mapping[str, Any]) -> Memo:
-    """A text as `memory_text_admin` answers it, or a hit."""
+def memo_of(row: Mapping[str, Any], timezone: str) -> Memo:
+    """A text as `memory_text_admin` answers it, or a hit, its time in the zone of the answer."""
     return Memo(
-        id=row["id"], text=row["text"], speaker=row["speaker"], time=local_time(row["time"]), chat=row["chat_id"],
+        id=row["id"], text=row["text"], speaker=row["speaker"], time=local_time(row["time"], timezone), chat=row["chat_id"],
         confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
         metadata=row["metadata"], why=row.get("explain", {}),
     )  # fmt: skip
 
 
-def facts_of(rows: Sequence[Mapping[str, Any]]) -> Facts:
-    """Facts as `memory_fact_admin` answers them."""
+def facts_of(rows: Sequence[Mapping[str, Any]], timezone: str) -> Facts:
+    """Facts as `memory_fact_admin` answers them, their times in the zone of the answer."""
     return Facts([
-        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], local_time(row["valid_from"]),
-             local_time(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
+        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], local_time(row["valid_from"], timezone),
+             local_time(row["valid_to"], timezone), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
         for row in rows
     ])  # fmt: skip
 
 
-def local_time(at: float | None) -> datetime | None:
-    """Epoch seconds in the zone of this machine; None for what is undated."""
+def local_time(at: float | None, timezone: str = "") -> datetime | None:
+    """Epoch seconds in the zone of that name, without one in that of this machine; None for what is undated."""
     try:
-        return None if at is None else datetime.fromtimestamp(at).astimezone()
+        return None if at is None else datetime.fromtimestamp(at).astimezone(ZoneInfo(timezone) if timezone else None)
     except (OverflowError, ValueError):  # at the ends of the calendar another zone may have no date
         return None if at is None else datetime.fromtimestamp(at, UTC)
