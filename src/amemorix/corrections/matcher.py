@@ -74,8 +74,10 @@ NEAR_NEGATION = 3
 """Characters between a Chinese negation and what it denies."""
 _THIRD_PERSON = lazy_regex(r"(?<=[A-Za-z]{3})(?<![sSuU])s\b")
 _PREPOSITION = lazy_regex("^[叫在住是对用去到姓属有养]")
+_FROM_TO = lazy_regex(r"从.+[到去进了]|离开.+去|\b(?:from|left|quit|leaving)\b.+\b(?:to|for|and joined|joined)\b", re.I)
 _EXISTS = lazy_regex(
-    r"there(?:'s| is| are| was| were)\b|[^我，]{0,4}(?:楼下|楼上|隔壁|路边|路上|门口|小区|街上|外面)[^，]{0,3}有", re.I
+    r"there(?:'s| is| are| was| were)\b|[^我，]{0,4}(?:楼下|楼上|隔壁|路边|路上|门口|小区|街上|外面|[一二三四五六七八九十\d]楼)[^，]{0,3}有",
+    re.I,
 )
 _LIGHT = lazy_regex("喜欢|现在|目前|其实|应该|已经|早就|真的|我们|他们|不是|名字|号码")
 """Chinese fillers, which are told from the words beside them here."""
@@ -308,8 +310,8 @@ class _Match:
         if not mine or fold(self._sentence.text) in fold(target.content):
             return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
         if any(self._is_right(clause.text) for clause in clauses):
-            moved = tells_of_change(target.content)
-            mine = [i for i in mine if not (moved or (self._is_right(t := clauses[i].text) and not self._listed(t)))]
+            moved = tells_of_change(target.content) or _FROM_TO.search(target.content)
+            mine = [] if moved else [i for i in mine if not self._is_right(clauses[i].text)]
             if not mine:
                 return Judged(target, near * NEAR, tuple(clauses), why=RIGHT)
         scored = {i: self._score(clauses[i], target.content, near) for i in mine}
@@ -334,19 +336,29 @@ class _Match:
             enough = denied >= ALL_DENIED or (denied >= least and (topic or same or shared > 0 or bare))
             enough = enough and not (self._right and self._only_mentions(text))
         else:
-            contradicts = shared >= HALF and (self._sentence.cued or self._changes)
+            contradicts = shared >= HALF and (self._sentence.cued or self._changes or self._is_of_the_same_kind(text))
             enough = not self._beside and bool(topic or contradicts or (differs and (shared > 0 or same)))
         return score, denied, enough
 
     def _is_right(self, clause: str) -> bool:
-        """Whether a clause says what is right."""
-        return bool(self._right) and all(holds(clause, word) for word in self._right)
+        """Whether a clause says what is right, and nothing that is denied unless as what it was before."""
+        telling = any(len(word) > 1 and not word.isdigit() for word in self._right)  # another line may hold a 3 as well
+        if not telling or not all(holds(clause, word) for word in self._right):
+            return False
+        terms = _terms(clause)
+        return not any(self._share(part, terms) for part in self._denied) or _FROM_TO.search(clause) is not None
 
     def _listed(self, clause: str) -> str:
         """A word of the clause that is denied, and is one thing of a list beside what is right."""
         denied = frozenset[str]().union(*self._denied)
         words = (clause[word.start : word.end] for word in words_of(clause))
         return next((word for word in words if not _terms(word).isdisjoint(denied) and in_list(clause, word)), "")
+
+    def _is_of_the_same_kind(self, clause: str) -> bool:
+        """Whether both say something lasting, of one kind."""
+        apart = taken_apart(clause)
+        lasting = self._durable >= LASTING and not apart.cues["moment"] and not _EXISTS.match(clause.lstrip())
+        return lasting and (apart.kind == self._kind or self._durable >= 3 * LASTING)
 
     def _only_mentions(self, clause: str) -> bool:
         """Whether a clause names what is denied, and speaks of another matter, or of what happened once."""
@@ -437,6 +449,7 @@ class _Match:
             and not is_question(clause.text)
             and not (one.why == RIGHT or self._is_right(clause.text))
             and not (self._right and self._only_mentions(clause.text))
+            and not (_EXISTS.match(clause.text.lstrip()) and not _EXISTS.match(self._sentence.text))
         ]
 
     def nearest(
@@ -453,8 +466,8 @@ class _Match:
             spelt = said.exchange if named else spelt_otherwise(clause.text, text)
             score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
             topic = topics(clause.text)
-            alike = near >= 0.55 and bool(topic & self._topics or taken_apart(clause.text).kind == self._kind)
-            news = differs or said.cued or spelt or changes or (self._durable >= LASTING and (over >= 0.8 or alike))
+            lasts = self._durable >= LASTING and (over >= 0.8 or near >= 0.55)
+            news = differs or said.cued or spelt or changes or lasts
             able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
             able = able and (over >= 0.8 or not self._beside or (differs and (changes or not self._cues["moment"])))
             elsewhere = topic and self._topics and not topic & self._topics and not differs
