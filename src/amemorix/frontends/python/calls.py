@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
-from ...errors import InvalidRequest, NotFound, fault_of
+from ...errors import InvalidRequest, MemoryFault, NotFound, fault_of
+from ...locale import Language, language_of, speaking, spoken, told
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ __all__ = [
     "memo_of",
     "scope_of",
     "selected",
+    "told_in",
 ]
 
 Messages = Sequence[Mapping[str, Any]]
@@ -60,6 +64,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     async def close(self) -> None:
         """Give back what it holds; what was acknowledged is stored."""
 
+    @property
+    def language(self) -> Language:
+        """In which its errors are: the one that is spoken, or that of the process's locale."""
+        return spoken() or language_of(os.environ)
+
     if not TYPE_CHECKING:
 
         async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
@@ -67,10 +76,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
             Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
             """
-            answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
-            if not answer.get("success") and answer.get("error_code"):
-                raise fault_of(answer)
-            return answer
+            with told_in(self.language):
+                answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
+                if not answer.get("success") and answer.get("error_code"):
+                    raise fault_of(answer)
+                return answer
 
     # writing
 
@@ -221,6 +231,17 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     async def settle(self) -> None:
         """Wait until what was written has been read and has its vectors, where this process makes them."""
         await (await self._ready()).settle()
+
+
+@contextlib.contextmanager
+def told_in(language: Language) -> Generator[None]:
+    """Speak a language within the block; an error that leaves it is in that language."""
+    try:
+        with speaking(language):
+            yield
+    except MemoryFault as exc:
+        exc.args = (told(str(exc), language), *exc.args[1:])
+        raise
 
 
 class CallsOf(AsyncCalls):
