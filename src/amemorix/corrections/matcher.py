@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..facts.succession import MemUpdateChecker, tells_of_change
+from ..facts.succession import MemUpdateChecker
 from ..facts.succession import said as taken_apart
 from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk, tokens
@@ -309,11 +309,8 @@ class _Match:
         mine = [i for i in mine if not self._is_denied(clauses[i].text)]
         if not mine or fold(self._sentence.text) in fold(target.content):
             return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
-        if any(self._is_right(clause.text) for clause in clauses):
-            moved = tells_of_change(target.content) or _FROM_TO.search(target.content)
-            mine = [] if moved else [i for i in mine if not self._is_right(clauses[i].text)]
-            if not mine:
-                return Judged(target, near * NEAR, tuple(clauses), why=RIGHT)
+        if _FROM_TO.search(target.content) and self._is_right(target.content):
+            return Judged(target, near * NEAR, tuple(clauses), why=RIGHT)
         scored = {i: self._score(clauses[i], target.content, near) for i in mine}
         most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
         places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
@@ -340,13 +337,10 @@ class _Match:
             enough = not self._beside and bool(topic or contradicts or (differs and (shared > 0 or same)))
         return score, denied, enough
 
-    def _is_right(self, clause: str) -> bool:
-        """Whether a clause says what is right, and nothing that is denied unless as what it was before."""
+    def _is_right(self, text: str) -> bool:
+        """Whether a text says what is right."""
         telling = any(len(word) > 1 and not word.isdigit() for word in self._right)  # another line may hold a 3 as well
-        if not telling or not all(holds(clause, word) for word in self._right):
-            return False
-        terms = _terms(clause)
-        return not any(self._share(part, terms) for part in self._denied) or _FROM_TO.search(clause) is not None
+        return telling and all(holds(text, word) for word in self._right)
 
     def _listed(self, clause: str) -> str:
         """A word of the clause that is denied, and is one thing of a list beside what is right."""
@@ -447,7 +441,7 @@ class _Match:
             for place, clause in enumerate(one.clauses)
             if (clause.owners & self._whom.rows or (self._whom.name and holds(clause.text, self._whom.name)))
             and not is_question(clause.text)
-            and not (one.why == RIGHT or self._is_right(clause.text))
+            and one.why != RIGHT
             and not (self._right and self._only_mentions(clause.text))
             and not (_EXISTS.match(clause.text.lstrip()) and not _EXISTS.match(self._sentence.text))
         ]

@@ -80,7 +80,8 @@ async def test_what_is_about_something_else_stays(opened: Open) -> None:
         given = {"action": "preview", "text": case["say"], "chat_id": f"b{number}", "person_id": case["by"]}
         plan = await host.invoke(ADMIN, given)
         if case.get("refused"):
-            assert "corrects nothing" in plan["error"] or "cannot be read" in plan["error"], case
+            if not any(reason in plan.get("error", "") for reason in ("corrects nothing", "cannot be read")):
+                wrong.append((case["say"], "", plan.get("note")))
             continue
         changed = {one["content"]: one["becomes"] for one in plan.get("replacements", ())}
         for _, text, wanted in case["lines"]:
