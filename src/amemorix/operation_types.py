@@ -457,6 +457,7 @@ class Bin(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[BinItem]
     count: int
     total: int
@@ -562,6 +563,7 @@ class Chats(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[ChatItem]
     count: int
 
@@ -616,6 +618,7 @@ class Conflicts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[ConflictGroup]
     count: int
 
@@ -625,6 +628,7 @@ class Context(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     text: str
     tokens: int
     lines: list[ContextLine]
@@ -703,6 +707,7 @@ class CorrectionPlans(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[PlanItem]
     count: int
     total: int
@@ -1060,6 +1065,7 @@ class DocumentChangesSince(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[DocumentChange]
     next: int
     more: bool
@@ -1071,6 +1077,7 @@ class DocumentCount(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     count: int
 
 
@@ -1079,6 +1086,7 @@ class DocumentPage(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[Document]
     count: int
     next: str
@@ -1096,6 +1104,7 @@ class Documents(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[Document]
     missing: list[str]
 
@@ -1105,6 +1114,7 @@ class EdgeAnswer(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     edge: EdgeItem | None
     relations: list[RelationItem]
     paragraphs: list[ParagraphItem]
@@ -1256,6 +1266,7 @@ class Episodes(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[EpisodeItem]
     count: int
     more: bool
@@ -1378,6 +1389,7 @@ class Exported(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     format: str
     nodes: int
     edges: int
@@ -1404,6 +1416,7 @@ class FactDetail(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     fact: FactItem | None
     evidence: list[FactEvidence]
     transitions: list[TransitionItem]
@@ -1464,6 +1477,7 @@ class Facts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[FactItem]
     count: int
 
@@ -1609,6 +1623,7 @@ class Found(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[FoundItem]
     count: int
     more: bool
@@ -1631,6 +1646,7 @@ class FoundTexts(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StoredText]
     missing: list[str]
 
@@ -1658,6 +1674,7 @@ class FullProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str
@@ -1854,6 +1871,7 @@ class GraphPage(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     nodes: list[NodeItem]
     edges: list[EdgeItem]
     total_nodes: int
@@ -2089,6 +2107,7 @@ class LifecycleStatus(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StatusItem]
     count: int
     config: LifecycleConfig
@@ -2266,6 +2285,7 @@ class ListTexts(TypedDict, total=False):
     time_start: Moment
     time_end: Moment
     before: str | int | None
+    order: Literal['stored', 'said']
     limit: int
 
 
@@ -2360,6 +2380,7 @@ class MergeSuggestions(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[MergeSuggestion]
     total: int
 
@@ -2407,6 +2428,7 @@ class NodeAnswer(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     node: NodeItem | None
     aliases: list[str]
     former_names: list[str]
@@ -2456,6 +2478,7 @@ class OneEpisode(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     episode: EpisodeItem | None
     paragraphs: list[EpisodeParagraph]
     stale: bool
@@ -2537,6 +2560,7 @@ class PersonProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str
@@ -3033,6 +3057,7 @@ class RetrievalResult(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     mode: str
     hits: list[Hit]
     facts: list[FactItem]
@@ -3215,6 +3240,7 @@ class Sources(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[SourceItem]
     count: int
     total: int
@@ -3420,10 +3446,11 @@ class TextHistory(TypedDict, total=False):
 
 
 class Texts(TypedDict):
-    """Texts, the last stored first."""
+    """Texts, the last stored or said first."""
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     items: list[StoredText]
     count: int
     next: str
@@ -3649,6 +3676,7 @@ class WholeProfile(TypedDict):
     success: bool
     warnings: list[str]
     scope: Literal['chat', 'all']
+    timezone: str
     known: bool
     person_id: str
     person_name: str

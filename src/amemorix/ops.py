@@ -99,6 +99,11 @@ class ScopedResponse(Response):
         default="chat",
         description="`chat`: what the chat that asks may see. `all`: the call named no chat and read every one.",
     )
+    timezone: str = Field(
+        default="",
+        description="The zone in which its times are meant to be shown: that of the chat, or of the settings, such as "
+        "`Asia/Shanghai`; empty for that of the machine.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,3 +197,14 @@ def test_odd_messages_dates_and_filters(memory: Memory) -> None:
     assert not results(memory.get_all(filters={"user_id": "odd", "created_at": {"contains": 1}}))
     with pytest.raises(ValueError, match="actor_id: in: must be a list"):
         memory.get_all(filters={"user_id": "odd", "actor_id": {"in": None}})
+
+
+@pytest.mark.parametrize("query", ["what do you know about me?", "tell me about myself", "你记得我什么", "who am I?"])
+def test_a_general_question_finds_what_the_profile_tells(tmp_path: Path, query: str) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("I'm allergic to walnuts and live in Leeds", user_id="ann")
+        memory.add("I'm allergic to peanuts", user_id="bob")
+        memory._memory.settle()  # pyright: ignore[reportPrivateUsage]
+        found = memory.search(query, filters={"user_id": "ann"})["results"]
+    assert [item["memory"] for item in found] == ["I'm allergic to walnuts and live in Leeds"]
+    assert all(item["user_id"] == "ann" and item["score"] > 0.1 for item in found)

@@ -224,7 +224,7 @@ async def test_http_speaks_what_a_request_accepts(host: AMemorixHostService) -> 
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
         search, token = f"{BASE_PATH}/search_memory", {"Authorization": "Bearer secret"}
         refused = await web.post(search, json={}, headers=BROWSER | {"Authorization": "Bearer wrong"})
-        assert (refused.status_code, refused.json()["error"]) == (403, "令牌错误。")
+        assert (refused.status_code, refused.json()["error"]) == (401, "令牌错误。")
         assert (refused.headers["Content-Language"], refused.headers["Vary"]) == ("zh-CN", "Accept-Language")
         scope = (await web.post(search, json={"query": "x"}, headers=BROWSER | token)).json()
         assert scope["error"].startswith("search_memory：chat_id 必填") and scope["error_code"] == "invalid_request"

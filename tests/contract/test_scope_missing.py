@@ -117,7 +117,7 @@ async def test_a_scope_given_as_null_is_an_error(host: AMemorixHostService) -> N
             result = await host.invoke(op.component, {**args, key: None})
             assert (result["success"], result["details"]["field"]) == (False, key), op.name
     said_ = await refused(host, "search_memory", {"query": "x", "chat_id": None}, "chat_id")
-    assert "leave it out to search every chat" in said_
+    assert "leave it out and say `scope`: `all`" in said_
 
 
 @through_each_door

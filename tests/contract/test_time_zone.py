@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from typer.testing import CliRunner
 
-from amemorix import AMemorixHostService
+from amemorix import AMemorixHostService, AsyncClient, AsyncMemory, Memory
 from amemorix.errors import InvalidConfig
-from amemorix.testing import FrozenClock, ScriptedChat
+from amemorix.frontends.cli.main import app
+from amemorix.frontends.python.calls import AsyncCalls
+from amemorix.testing import FrozenClock, ScriptedChat, scratch_config
 from conftest import Open
+from doors import served
 from entrance import change, rows
 from import_entrance import pasted
 
@@ -185,3 +190,57 @@ async def test_facts_and_episodes_of_the_last_day_of_all_are_told(shanghai: AMem
 
     assert "周宁 (9999-12-31): 我住在上海。" in [fact["sentence"] for fact in facts["items"]], facts
     assert any("周宁 (9999-12-31): 我住在上海" in item["summary"] for item in episodes["items"]), episodes
+
+
+@pytest.fixture
+def written_in_shanghai(tmp_path: Path) -> Path:
+    """The settings of a memory whose people live in Shanghai, with a line and a fact of half past midnight there."""
+    config = scratch_config(tmp_path, {"embedding.provider": "none", "general.timezone": "Asia/Shanghai"})
+    with Memory(tmp_path) as memory:
+        memory.add(messages=[{"speaker": "周宁", "text": "我对花生过敏", "time": NIGHT}], chat="c")
+        memory.settle()
+    return config
+
+
+async def shown_to_programs(calls: AsyncCalls) -> list[str]:
+    texts = [(await calls.texts(chat="c"))[0], (await calls.search("花生", chat="c"))[0], await calls.get("p1")]
+    facts = await calls.facts("周宁", chat="c")
+    return [f"{one.time:%m-%d %H:%M %z}" for one in texts if one and one.time] + [
+        f"{one.since:%m-%d %H:%M %z}" for one in facts if one.since
+    ]
+
+
+async def test_programs_see_the_users_clock_here_and_through_a_daemon(written_in_shanghai: Path) -> None:
+    expected = {"03-11 00:30 +0800"}
+    async with AsyncMemory(written_in_shanghai.parent) as memory:
+        assert set(await shown_to_programs(memory)) == expected
+    async with AMemorixHostService(written_in_shanghai) as host, served(host) as url, AsyncClient(url) as client:
+        assert set(await shown_to_programs(client)) == expected
+
+
+def test_commands_show_the_users_clock(written_in_shanghai: Path) -> None:
+    for command in (["log", "c"], ["show", "p1"], ["chats"], ["search", "花生"]):
+        shown = CliRunner().invoke(app, [*command, "-c", str(written_in_shanghai)])
+        assert "2026-03-11 00:30" in shown.stdout, shown.output
+    assert "2026-03-11" in CliRunner().invoke(app, ["facts", "周宁", "-c", str(written_in_shanghai)]).stdout
+
+
+async def test_a_chat_is_read_in_the_order_in_which_it_was_said(shanghai: AMemorixHostService) -> None:
+    await told(shanghai, "我住在上海。", NIGHT - 600)
+    plan = await shanghai.invoke(
+        "memory_correction_admin",
+        {"action": "preview", "text": "不对，伞还在车里，不在家里", "chat_id": "c", "person_id": "周宁"},
+    )
+    done = {"action": "execute", "plan_id": plan["plan_id"], "confirmed": True}
+    assert (await shanghai.invoke("memory_correction_admin", done))["success"]
+    page: dict[str, Any] = {"action": "list", "chat_id": "c", "order": "said", "limit": 2}
+    first = await shanghai.invoke("memory_text_admin", page)
+    rest = await shanghai.invoke("memory_text_admin", {**page, "before": first["next"]})
+    everything = await shanghai.invoke("memory_text_admin", {**page, "chat_id": "", "scope": "all", "limit": 9})
+    items = [*first["items"], *rest["items"]]
+    assert [one["id"] for one in items] == [one["id"] for one in everything["items"]]
+    times = [one["time"] for one in items if one["time"]]
+    assert len(times) == 3 and times == sorted(times, reverse=True), items
+    assert (
+        "伞还在车里" in items[2]["text"] and items[2]["id"] > items[0]["id"]
+    )  # the corrected line is where the wrong one was

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from amemorix import Memory
 from amemorix.frontends.cli.main import app
+from amemorix.locale import speaking
 from amemorix.testing import scratch_config
 
 
@@ -66,3 +67,36 @@ def test_nothing_is_forgotten_without_a_yes(config: Path) -> None:
     assert "1 texts erased for good" in run("forget", "p1", "--purge", "--yes").stdout
     assert "1 texts" in run("forget", "--chat", "friends", "--yes").stdout
     assert "user: say whom" in run("forget").stderr
+
+
+def test_a_preview_counts_what_it_lists(config: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "more.jsonl"
+    turns = [{"speaker": "Mia", "text": f"Line {n} of the week.", "time": 1_700_000_000 + n} for n in range(6)]
+    lines.write_text("\n".join(json.dumps(turn) for turn in turns))
+    assert run("ingest", str(lines), "--chat", "friends").exit_code == 0
+    shown = run("forget", "Mia", given="n\n").stdout.splitlines()
+    heading = shown.index("  7 paragraphs")
+    assert [line.split()[0][0] for line in shown[heading + 1 : heading + 6]] == ["p"] * 5
+    assert shown[heading + 6] == "    2 more are not listed"
+    headings = [line for line in shown if line.startswith("  ") and line[2] != " "]
+    assert all(line.split()[0].isdigit() for line in headings), shown
+
+
+def test_a_fact_is_shown_with_what_it_rests_on_and_where_to_look_further(config: Path) -> None:
+    table = run("facts", "林澈").stdout
+    assert "evidence" in table and "p2" in table
+    fact = next(word for word in table.split() if word[0] == "f" and word[1:].isdigit())
+    refused = run("show", fact)
+    assert refused.exit_code == 1 and f"amemorix call memory_fact_admin get --fact-id {fact}" in refused.stderr
+    assert run("call", "memory_fact_admin", "get", "--fact-id", fact).exit_code == 0
+    with speaking("zh"):
+        chinese = run("facts", "林澈").stdout
+    assert "依据" in chinese and "成立" in chinese and "过敏：花生" in chinese and "active" not in chinese
+
+
+def test_a_search_says_that_no_hit_is_likely(config: Path) -> None:
+    answer = json.loads(
+        run("invoke", "search_memory", "--json", '{"query": "kettle coffee", "chat_id": "friends"}').stdout
+    )
+    shown = run("search", "kettle coffee", "--chat", "friends").stderr
+    assert ("None of these is likely" in shown) is bool(answer["weak"] and answer["hits"])

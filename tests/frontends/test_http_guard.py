@@ -34,7 +34,8 @@ async def test_a_token_is_needed_everywhere_but_for_health(host: AMemorixHostSer
 @pytest.mark.parametrize("given", ["Bearer wrong", "Bearer secre", "Bearer secret1", "bearer sécret"])
 async def test_a_wrong_token_is_refused(host: AMemorixHostService, given: str) -> None:
     answer = await ask(host, token="secret", Authorization=given.encode())
-    assert (answer.status_code, answer.json()["error"]) == (403, "The token is wrong.")
+    assert (answer.status_code, answer.json()["error"]) == (401, "The token is wrong.")
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
 @pytest.mark.parametrize("given", ["Basic secret", "secret", "Bearer", ""])
@@ -94,7 +95,7 @@ async def test_refused_calls_are_logged_without_the_token_and_counted(
     transport = httpx.ASGITransport(app=app, client=("203.0.113.9", 5))
     async with httpx.AsyncClient(transport=transport, base_url="http://memory.example") as web:
         for n in range(200):
-            assert (await web.post(STATS, headers={"Authorization": f"Bearer guess{n}"})).status_code == 403
+            assert (await web.post(STATS, headers={"Authorization": f"Bearer guess{n}"})).status_code == 401
         assert (await web.post(STATS)).status_code == 401
         figures = (await web.get("/metrics", headers={"Authorization": "Bearer right"})).text
     lines = [record.getMessage() for record in caplog.records if record.name == "amemorix.frontends.http.auth"]

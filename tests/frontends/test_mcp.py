@@ -378,7 +378,7 @@ async def post(
 async def test_the_guard_of_the_daemon_stands_before_it(host: AMemorixHostService) -> None:
     ping: dict[str, Any] = {"json": {"jsonrpc": "2.0", "method": "ping", "id": 1}}
     assert (await post(host, **ping)).json()["result"] == {}
-    assert (await post(host, token="wrong", **ping)).status_code == 403
+    assert (await post(host, token="wrong", **ping)).status_code == 401
     assert (await post(host, headers={"Host": "evil.example"}, **ping)).status_code == 403
     assert (await post(host, headers={"Origin": "http://localhost:3000"}, **ping)).status_code == 403
     assert (await post(host, headers={"Sec-Fetch-Site": "cross-site"}, **ping)).status_code == 403

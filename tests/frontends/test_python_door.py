@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import date, datetime
 from itertools import count
 from pathlib import Path
@@ -142,10 +143,10 @@ def test_a_program_that_does_not_close_its_memory_ends_quietly(tmp_path: Path) -
 
 
 def test_a_second_process_is_told_what_to_do(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+    with opened(tmp_path):
         program = f"from amemorix import Memory; Memory({str(tmp_path)!r})"
         told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        assert "DirectoryInUse" in told.stderr and f"amemorix serve --config {memory.folder}" in told.stderr
+        assert "DirectoryInUse" in told.stderr and "let `amemorix serve` open it before" in told.stderr
 
 
 def test_a_program_that_ends_without_closing_ends_quietly_and_keeps_what_it_stored(tmp_path: Path) -> None:
@@ -335,3 +336,35 @@ def test_what_the_settings_keep_out_is_not_said_to_be_there(tmp_path: Path) -> N
             assert (added.ids, added.skipped, added.refused) == ((), (), "chat_filtered")
             assert str(added) == "nothing stored: chat_filtered"
         assert memory.add("a quokka", user="good").refused == ""
+
+
+def test_a_daemon_that_has_moved_is_found_again(tmp_path: Path) -> None:
+    config = scratch_config(tmp_path, WORDS_ALONE)
+    with ExitStack() as first:
+        first.enter_context(daemon(config))
+        memory = Memory(tmp_path)
+        memory.add("I live in Leeds", user="ann")
+        first.close()
+        with daemon(config):
+            assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
+        assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"], (
+            "nobody has the folder: it opens it"
+        )
+        memory.close()
+        with pytest.raises(NotReady, match="closed"):
+            memory.texts(user="ann")
+
+
+def test_errors_are_in_the_language_of_the_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = scratch_config(tmp_path, WORDS_ALONE)
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    for name in ("LC_ALL", "LC_MESSAGES", "LANGUAGE"):
+        monkeypatch.delenv(name, raising=False)
+    with daemon(config) as running, Client(running.url) as client, Memory(tmp_path) as memory:
+        for calls in (client, memory):
+            with pytest.raises(InvalidRequest, match="应大于或等于"):
+                calls.search("x", user="ann", limit=0)
+            with pytest.raises(InvalidRequest, match="说明"):
+                calls.search("x")
+    with Client("http://127.0.0.1:9") as nobody, pytest.raises(NotReady, match="没有应答"):
+        nobody.search("x", user="ann")

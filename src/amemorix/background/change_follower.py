@@ -163,8 +163,8 @@ class ChangeFollower(ABC):
         return int((change_log.get(db, self._cursor_key) or "0").partition(":")[0])
 
     def lag(self, db: Connection) -> int:
-        """Changes not read yet."""
-        return change_log.bounds(db)[1] - self.position(db)
+        """Changes not read yet; none while it is switched off."""
+        return change_log.bounds(db)[1] - self.position(db) if self._enabled else 0
 
     def cursor(self, db: Connection) -> int:
         """Up to where this needs the change log no more; unlimited while it is switched off."""

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import hashlib
 import logging
+import re
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -16,6 +17,7 @@ from ..errors import NotFound
 from ..frontends.python.blocking import Client
 from ..frontends.python.blocking import Memory as NativeMemory
 from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of
+from ..lazy_regex import lazy_regex
 from .mem0_filters import matches
 
 __all__ = ["AsyncMemory", "Memory"]
@@ -29,6 +31,15 @@ PROMOTED = (*IDS, "actor_id", "role", "expiration_date")
 FAR = date(5000, 1, 1)
 _UNSET: Any = object()
 Kept = dict[str, Any]
+
+
+_GENERAL = lazy_regex(
+    r"\bwhat (?:do|can|did) (?:you|we) (?:know|remember|recall|tell me)\b(?! (?:about|of) (?!me\b|us\b|him\b|her\b|the user\b|this (?:user|person)\b))"
+    r"|\btell me (?:everything )?about (?:me|myself|the user)\b|\bwho am i\b|\bwhat (?:is|are) (?:known|my (?:preferences|facts|memories))\b|\bsummar\w+ (?:what you know|me|the user)\b"
+    r"|(?:记得|知道|了解)(?:关于)?我(?:的)?(?:什么|哪些|多少|啥)|我是(?:谁|什么样的人)|(?:介绍|说说|总结)(?:一下)?我(?:自己)?$",
+    re.IGNORECASE,
+)
+"""A question for all that is known of a user."""
 
 
 class Memory:
@@ -169,7 +180,9 @@ class Memory:
         if not count:
             return {"results": []}
         most = MOST_HITS if set(wanted) - {*IDS} else 2 * count
-        hits: dict[str, Row] = {}
+        hits: dict[str, Row] = (
+            self._known_of(ids["user_id"], wanted) if "user_id" in ids and _GENERAL.search(query) else {}
+        )
         for hit in self._texts.found(query, _pattern(ids), limit=most):
             if hit["score"] >= threshold and matches(_fields(hit), wanted):
                 hits.setdefault(hit["external_id"], hit)
@@ -178,6 +191,19 @@ class Memory:
             item["score"] = hits[item["id"]]["score"]
             item |= {"score_details": hits[item["id"]]["explain"]} if explain else {}
         return {"results": results}
+
+    def _known_of(self, user: str, wanted: Mapping[str, Any]) -> dict[str, Row]:
+        """The memories on which the profile of a user rests, as hits, the weightiest first: what a question asks that
+        asks for nothing in particular."""
+        profile = self._memory.call("get_person_profile", person_id=user, scope="all")
+        scores = {
+            key: item["confidence"] for item in reversed(profile["items"]) for key in item["evidence"] if key[0] == "p"
+        }
+        if not scores:
+            return {}
+        found = self._memory.call("memory_text_admin", action="get", ids=[*reversed(scores)][:PAGE], scope="all")
+        rows = [row for row in found["items"] if ROOT in row["metadata"] and matches(_fields(row), wanted)]
+        return {row["external_id"]: {**row, "score": scores[row["id"]], "explain": {"profile": user}} for row in rows}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """The memory of that id; None if there is none."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from ..clock import Clock
 from ..config.model import Config
@@ -35,7 +37,7 @@ from .person import (
     whom_meant,
 )
 from .rows import Target
-from .sentence import Sentence, data, fillers, kin, negation, read_sentence, topics
+from .sentence import SPELLING, Sentence, data, fillers, kin, negation, read_sentence, topics
 from .wording import (
     VALUES,
     clauses_of,
@@ -55,6 +57,7 @@ MOST_CANDIDATES, MOST_HELD, MOST_COMPARED = 20, 200, 50
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
 SEVERAL = "may be one of several: say more of which one"
 FAR = "says something else"
+RIGHT = "says already what is right"
 WRONG, SHARED, VALUE, TOPIC, SUBJECT, NEAR = 1.0, 0.8, 0.3, 0.45, 0.25, 0.3
 """What counts for a clause: words that are denied, other words, a value of the same type, the matter, the same subject, and
 what search thinks of the line."""
@@ -64,11 +67,18 @@ denied."""
 LEAST, MARGIN = 0.42, 0.12
 """The least score of a target, and how much better than another it has to be to be the only one."""
 
-LEAST_NEAR, NEAR_MARGIN, SPELT = 0.24, 0.1, 0.3
-"""The same where meaning decides: the least, how much better than any other, and what a name in another spelling counts."""
+LEAST_NEAR, NEAR_MARGIN, SPELT, LASTING = 0.24, 0.1, 0.3, 0.2
+"""The same where meaning decides: the least, how much better than any other, what a name in another spelling counts, and how
+lasting a sentence is at least that does not show that it corrects something."""
 NEAR_NEGATION = 3
 """Characters between a Chinese negation and what it denies."""
 _THIRD_PERSON = lazy_regex(r"(?<=[A-Za-z]{3})(?<![sSuU])s\b")
+_PREPOSITION = lazy_regex("^[叫在住是对用去到姓属有养]")
+_FROM_TO = lazy_regex(r"从.+[到去进了]|离开.+去|\b(?:from|left|quit|leaving)\b.+\b(?:to|for|and joined|joined)\b", re.I)
+_EXISTS = lazy_regex(
+    r"there(?:'s| is| are| was| were)\b|[^我，]{0,4}(?:楼下|楼上|隔壁|路边|路上|门口|小区|街上|外面|[一二三四五六七八九十\d]楼)[^，]{0,3}有",
+    re.I,
+)
 _LIGHT = lazy_regex("喜欢|现在|目前|其实|应该|已经|早就|真的|我们|他们|不是|名字|号码")
 """Chinese fillers, which are told from the words beside them here."""
 
@@ -266,12 +276,25 @@ class _Match:
             term: (1.0 if len(term) > 1 else 0.5) * math.log1p((1 + len(texts)) / (1 + (seen[term] or 1)))
             for term in every | self._matter
         }  # fmt: skip
+        known = {word.form for part in not_so for word in words_of(part)} | names
+        fresh = (
+            part[word.start : word.end] if word.type else _PREPOSITION.sub("", part[word.start : word.end])
+            for part in sentence.said if not_so and part not in also
+            for word in words_of(part) if not (word.filler or word.form in known)
+        )  # fmt: skip
+        self._right = frozenset(word for word in fresh if word)
+        """Words for what is right, where it says what is not so as well."""
+        spelt = any(get_close_matches(word.lower(), every, 1, 0.7) for word in self._right if word.isascii())
+        self._is_spelling = spelt or SPELLING.search(sentence.text) is not None
+        self._frame = self._matter - _terms(" ".join(self._right))
         self._topics = topics(" ".join((*sentence.said, *not_so)))
         self._kin = [frozenset(kin(part)) for part in (*sentence.said, *not_so)]
         self._kin_named = frozenset[str]().union(*self._kin)
         self.asks_which = False
         """Whether several lines are meant as likely by their words, so that their meaning has to tell."""
-        self._cues = taken_apart(sentence.text).cues
+        apart = taken_apart(sentence.text)
+        self._cues, self._kind, self._durable = apart.cues, apart.kind, apart.durable
+        self._changes = bool(self._cues["change"] or self._cues["end"])
         self._beside = not sentence.cued and bool(self._cues["also"] or self._cues["moment"])
         """Whether it tells of something else besides, or of a moment."""
         self._subjects = {subject_kin(part) for part in (*sentence.said, *not_so)}
@@ -286,6 +309,8 @@ class _Match:
         mine = [i for i in mine if not self._is_denied(clauses[i].text)]
         if not mine or fold(self._sentence.text) in fold(target.content):
             return Judged(target, near * NEAR, tuple(clauses), why="says itself that it is not so")
+        if _FROM_TO.search(target.content) and self._is_right(target.content):
+            return Judged(target, near * NEAR, tuple(clauses), why=RIGHT)
         scored = {i: self._score(clauses[i], target.content, near) for i in mine}
         most, denied, enough = max(scored.values(), key=lambda one: (one[2], one[0]))
         places = frozenset(i for i, one in scored.items() if one[0] >= most - MARGIN / 2 and one[1] >= denied)
@@ -306,9 +331,40 @@ class _Match:
             bare = not self._matter or not self._sentence.said
             least = HALF if self._sentence.forget else LEAST_DENIED
             enough = denied >= ALL_DENIED or (denied >= least and (topic or same or shared > 0 or bare))
+            enough = enough and not (self._right and self._only_mentions(text))
         else:
-            enough = not self._beside and bool(topic or shared >= HALF or (differs and (shared > 0 or same)))
+            contradicts = shared >= HALF and (self._sentence.cued or self._changes or self._is_of_the_same_kind(text))
+            enough = not self._beside and bool(topic or contradicts or (differs and (shared > 0 or same)))
         return score, denied, enough
+
+    def _is_right(self, text: str) -> bool:
+        """Whether a text says what is right."""
+        telling = any(len(word) > 1 and not word.isdigit() for word in self._right)  # another line may hold a 3 as well
+        return telling and all(holds(text, word) for word in self._right)
+
+    def _listed(self, clause: str) -> str:
+        """A word of the clause that is denied, and is one thing of a list beside what is right."""
+        denied = frozenset[str]().union(*self._denied)
+        words = (clause[word.start : word.end] for word in words_of(clause))
+        return next((word for word in words if not _terms(word).isdisjoint(denied) and in_list(clause, word)), "")
+
+    def _is_of_the_same_kind(self, clause: str) -> bool:
+        """Whether both say something lasting, of one kind."""
+        apart = taken_apart(clause)
+        lasting = self._durable >= LASTING and not apart.cues["moment"] and not _EXISTS.match(clause.lstrip())
+        return lasting and (apart.kind == self._kind or self._durable >= 3 * LASTING)
+
+    def _only_mentions(self, clause: str) -> bool:
+        """Whether a clause names what is denied, and speaks of another matter, or of what happened once."""
+        if _EXISTS.match(clause.lstrip()) and not _EXISTS.match(self._sentence.text):
+            return True
+        if not self._topics or topics(clause) & self._topics or self._kin_named & kin(clause).keys():
+            return False
+        same = any(holds(clause, word) for word in self._right) or not self._frame.isdisjoint(_terms(clause))
+        if self._is_spelling or same:
+            return False
+        apart = taken_apart(clause)
+        return not apart.kind or apart.kind != self._kind or bool(apart.cues["moment"] and not self._cues["moment"])
 
     def _may_be_of(self, clause: Clause) -> bool:
         """Whether a clause about a relative may be meant: the sentence is about them too, or names nobody."""
@@ -385,6 +441,9 @@ class _Match:
             for place, clause in enumerate(one.clauses)
             if (clause.owners & self._whom.rows or (self._whom.name and holds(clause.text, self._whom.name)))
             and not is_question(clause.text)
+            and one.why != RIGHT
+            and not (self._right and self._only_mentions(clause.text))
+            and not (_EXISTS.match(clause.text.lstrip()) and not _EXISTS.match(self._sentence.text))
         ]
 
     def nearest(
@@ -393,7 +452,7 @@ class _Match:
         """The clause that is nearest in meaning, or has the only value of the same type, where the sentence is news of it."""
         said, text = self._sentence, self._sentence.text
         of_another = speaks_of_another(text) and not said.first_person and not self._kin_named
-        changes = bool(self._cues["change"] or self._cues["end"])
+        changes = self._changes
         ranked: list[tuple[float, bool, Judged]] = []
         for (one, place, clause), (near, over) in zip(clauses, compared, strict=True):
             differs = values_differ(words_of(clause.text), self._words)
@@ -401,7 +460,8 @@ class _Match:
             spelt = said.exchange if named else spelt_otherwise(clause.text, text)
             score = near + VALUE * differs + 0.1 * over + 0.1 * (of_another and bool(clause.kin)) + SPELT * bool(spelt)
             topic = topics(clause.text)
-            news = differs or said.cued or spelt or changes or over >= 0.8 or near >= 0.55
+            lasts = self._durable >= LASTING and (over >= 0.8 or near >= 0.55)
+            news = differs or said.cued or spelt or changes or lasts
             able = news and score >= LEAST_NEAR and (near == 0 or near >= 0.22 or spelt)
             able = able and (over >= 0.8 or not self._beside or (differs and (changes or not self._cues["moment"])))
             elsewhere = topic and self._topics and not topic & self._topics and not differs
@@ -451,7 +511,7 @@ class _Match:
 
     def _changed(self, one: Judged) -> Judged:
         """The line with what becomes of it: corrected in its own words where that is safe, else without what is wrong."""
-        parts, words = [clause.text for clause in one.clauses], ""
+        parts = [clause.text for clause in one.clauses]
         said = self._sentence
         if not said.forget:
             for place in sorted(one.places):
@@ -459,6 +519,7 @@ class _Match:
                 if found := reworded(parts[place], exchanged, self._names):
                     wrong, right, parts[place] = found
                     return replace(one, wrong=wrong, right=right, becomes="".join(parts))
+        words = next(filter(None, (self._listed(parts[place]) for place in one.places)), "") if self._right else ""
         if said.forget or not said.said:
             listed = [
                 parts[p][w.start : w.end]
@@ -468,7 +529,8 @@ class _Match:
             ]
             words = next((word for word in listed if any(in_list(parts[place], word) for place in one.places)), "")
         places = one.places if words else {
-            i for i, clause in enumerate(one.clauses) if i in one.places or any(len(term) > 1 for term in self._weight.keys() & _terms(clause.text))
+            i for i, clause in enumerate(one.clauses) if i in one.places
+            or (any(len(term) > 1 for term in self._weight.keys() & _terms(clause.text)) and not self._is_right(clause.text))
         }  # fmt: skip
         wrong = "".join(parts[place] for place in sorted(one.places)).strip().rstrip(",，。.;；")
         return replace(one, wrong=wrong, becomes=without(parts, places, words))

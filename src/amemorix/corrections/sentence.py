@@ -99,7 +99,7 @@ def read_sentence(text: str) -> Sentence | None:
             lead = found.end()
             while lead < len(clause) and clause[lead] in " ,，:：~":
                 lead += 1
-        opened |= lead > 0
+        opened |= _pattern("interjections").sub("", clause[:lead]) != ""
         if not tokens(clause[lead:]) and not re.search(r"\w{3}", clause[lead:]) and not SPELLING.search(clause):
             start = end if not (said or denied) else start
             continue

@@ -93,8 +93,15 @@ class CorrectionService:
         if wish.use_model and self._chat is not None:
             by_model = planned_by_model(wish.text, found, self._chat, most=MOST_CANDIDATES, timeout=self._timeout)
             found = await by_model or found
-        if not found.chosen and not found.sentence.states_something:
+        if not (found.chosen or found.sentence.states_something):
             raise unreadable()
+        if not (found.chosen or found.asks or found.sentence.cued):
+            raise InvalidRequest(
+                "text: it corrects nothing: it does not say what is wrong, and nothing stored says otherwise. Such as "
+                "“林澈不住在上海，他住在杭州”, “Mia doesn't work at Google any more, she works at Stripe”. What is new "
+                "is stored by ingest_messages.",
+                field="text",
+            )
         name = naming()
         return await self._store.write(lambda db: self._keep(db, wish, found, name))
 

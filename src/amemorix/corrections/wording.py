@@ -47,10 +47,18 @@ _JOINT_EN = lazy_regex(
 )
 _JOINING = lazy_regex(r"(?:and|but|while)\s+|而且|并且|同时|但是|不过(?!敏)|、|也(?=[^许])", re.I)
 _COPULAS = frozenset({"be", "is", "am", "are", "was", "it", "that", "this", "a", "an", "the", "是"})
+_IS = lazy_regex(
+    r"(?:我的?|my )?(?P<subject>[\u3400-\u9fff]{0,4}?|[a-z]+)(?:是| is )(?P<what>[\u3400-\u9fff]{2,6}?|[\w-]+)的?\s*[，,。.!！~]*\s*$",
+    re.I,
+)
 _PRONOUN = lazy_regex(r"我们?|[你他她它]们?|i|we|he|she|they|you|and|but|,|")
 _OWN_SUBJECT = lazy_regex(
     r"我|(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur)\b|(?!(?:It|He|She|They|This|That|So|His|Her)\b)[A-Z][a-z]+\b"
 )
+_OWN_TIME = lazy_regex(
+    r"(?:今[天晚早]|明[天晚早]|后天|下个?(?:周|月|星期|礼拜)|周末|这?周[一二三四五六日])(?!才|就|都)[^，,]{2}"
+)
+"""When somebody does something else."""
 _LISTED_AFTER = lazy_regex(
     r"(?:\s*[、/]\s*|和|以及|\s+(?:and|or|&)\s+)(?=\w)(?!(?:i|he|she|we|they|my)\b|[我你他她])", re.I
 )
@@ -190,12 +198,16 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
     denied = [(part, words_of(_blanked(part, names))) for part in sentence.denied]
     so = {word.form for _, words in said for word in words}
     not_so = {word.form for _, words in denied for word in words if not word.filler} - so - names
+    if not any(word.type == "kin" for _, words in said for word in words):  # whose it is, and not what is wrong of it
+        not_so -= {word.form for _, words in denied for word in words if word.type == "kin"}
     known = {word.form for _, words in denied for word in words} | {word.form for word in line}
     fresh = [
         (part, words, [i for i, word in enumerate(words) if not word.filler and word.form not in known and word.form not in names])
         for part, words in said
     ]  # fmt: skip
     fresh = [one for one in fresh if one[2]]
+    if len(fresh) == 1 and not denied and (alike := _of_one_sort(clause, fresh[0][0])):
+        return alike
     if len(fresh) != 1:
         return None
     part, words, places = fresh[0]
@@ -207,7 +219,9 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
     same_type = [
         i for i, word in enumerate(line) if type_ in VALUES | {"kin"} and word.type == type_ and word.form not in so
     ]
-    if type_ in VALUES:
+    if len(right) > 1 and VALUES.issuperset(word.type for word in right):
+        at = [i for i in at if line[i].type in {word.type for word in right}]
+    elif type_ in VALUES:
         at = [i for i in at if i in same_type] or ([] if not_so & {word.form for word in line} else same_type)
         if len(at) != 1:
             return None
@@ -216,7 +230,7 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
     if not at or at[-1] - at[0] + 1 != len(at):
         return None
     wrong = line[at[0] : at[-1] + 1]
-    typed = bool(type_) and type_ == wrong[0].type and len(wrong) == 1
+    typed = all(word.type for word in right) and [word.type for word in wrong] == [word.type for word in right]
     if not typed and (
         VALUES & {word.type for word in (*wrong, *right)} or "kin" in {word.type for word in (*wrong, *right)}
     ):
@@ -229,6 +243,18 @@ def reworded(clause: str, sentence: Sentence, names: frozenset[str]) -> tuple[st
     if len(old) > 40 or len(new) > 40 or holds(clause, new):
         return None
     return old, new, clause[: wrong[0].start] + new + clause[wrong[-1].end :]
+
+
+def _of_one_sort(clause: str, said: str) -> tuple[str, str, str] | None:
+    """What somebody or something is, where both say it of the same, or name the same sort: 湖北人 and 湖南人."""
+    ours, theirs = (_IS.match(one) for one in (clause, said))
+    if not (ours and theirs) or fold(ours["what"]) == fold(theirs["what"]):
+        return None
+    subjects = [fold(one["subject"]).strip() for one in (ours, theirs)]
+    sorts = [one["what"][-1] for one in (ours, theirs)]
+    if not (subjects[0] and subjects[0] == subjects[1]) and not (sorts[0] == sorts[1] and sorts[0] in "人座族"):
+        return None
+    return ours["what"], theirs["what"], clause[: ours.start("what")] + theirs["what"] + clause[ours.end("what") :]
 
 
 def _noun_follows(clause: str, end: int) -> bool:
@@ -268,20 +294,25 @@ def _in_one_place(
     before = words[places[0] - 1].form if places[0] else ""
     if _PRONOUN.fullmatch(before):  # a verb: what the line says besides may not hold of the other
         return False
-    if at[0] and line[at[0] - 1].form == before:
+    if at[0] and _is_word(line[at[0] - 1].form, before):
         return True
     wrong = line[at[0]].form
     for _, there in denied:
         place = next((i for i, word in enumerate(there) if word.form == wrong), None)
         if place is None:
             continue
-        if place and there[place - 1].form == before:
+        if place and _is_word(there[place - 1].form, before):
             return True
-        whole = all(word.filler or word.form in {line[i].form for i in at} for word in there)
+        whole = all(word.filler or word.type == "kin" or word.form in {line[i].form for i in at} for word in there)
         rest = [word for word in words[places[-1] + 1 :] if not word.filler]
         if whole and not rest and before in _COPULAS | {"叫"}:  # it is Rex, not Max
             return True
     return False
+
+
+def _is_word(form: str, word: str) -> bool:
+    """Whether they are the same; in Chinese the word may have been taken for the end of one: 弟在."""
+    return form == word or (word > "\u3400" and form.endswith(word))
 
 
 def clauses_of(text: str) -> list[str]:
@@ -295,22 +326,29 @@ def without(clauses: Sequence[str], places: Collection[int], words: str) -> str:
     """The line without what these clauses say: without `words` alone where they are one thing of a list, else without
     the clauses; nothing where what is left would not stand by itself."""
     kept: list[str] = []
+    left_out = ""
     for i, clause in enumerate(clauses):
-        if i not in places:
-            bare = _JOINING.sub("", clause.lstrip(), count=1) if _JOINING.match(clause.lstrip()) else clause.lstrip()
-            whole = i > 0 and re.search(r"[.。!！?？;；\n]\s*$", clauses[i - 1]) is not None
-            if not (_OWN_SUBJECT.match(bare) or whole or (i == 0 and len(clauses) > 1)):
-                subject = (
-                    _OWN_SUBJECT.match(clauses[i - 1].lstrip())
-                    if i - 1 in places and _JOINING.match(clause.lstrip())
-                    else None
-                )
-                if subject is None:
-                    return "".join(kept).strip().rstrip("，,；;、").strip()
-                bare = subject[0] + ("" if is_mostly_cjk(subject[0]) else " ") + bare
-            kept.append(bare if i and i - 1 in places else clause)
-        elif words and (rest := _struck(clause, words)):
-            kept.append(rest)
+        if i in places:
+            rest = _struck(clause, words) if words else ""
+            kept += [rest] if rest else []
+            left_out = "" if rest else clause.lstrip()
+        elif not left_out:
+            kept.append(clause)
+        else:  # what stands by itself, or is told of the same subject
+            begun = clause.lstrip()
+            joined = _JOINING.match(begun)
+            bare = begun[joined.end() :] if joined else begun
+            whole = re.search(r"[.。!！?？;；\n]\s*$", clauses[i - 1]) is not None
+            subject = _OWN_SUBJECT.match(left_out)
+            if not (_OWN_SUBJECT.match(bare) or whole):
+                if subject and subject[0] == "我" and not kin(left_out[:6]) and _OWN_TIME.match(bare):
+                    pass
+                elif subject and joined and i - 1 in places:
+                    bare = subject[0] + ("" if is_mostly_cjk(subject[0]) else " ") + bare
+                else:
+                    continue
+            kept.append(bare)
+            left_out = ""
     return "".join(kept).strip().rstrip("，,；;、").strip()
 
 

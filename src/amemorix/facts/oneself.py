@@ -19,7 +19,7 @@ _REQUEST = lazy_regex(
 )
 """Words by which somebody asks to be told, whatever it is about."""
 _TO_YOU = lazy_regex(r"[你您]|\b(?:you|your)\b", re.I)
-_THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|they|his|her|their)\b", re.I)
+_THIRD = lazy_regex(r"(?<![吉其])[他她](?!们)|\b(?:he|she|they|his|her|their)\b", re.I)
 _BOTH = lazy_regex(r"\band i\b|[和跟与]我|我[和跟与]", re.I)
 
 

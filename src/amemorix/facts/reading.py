@@ -30,7 +30,7 @@ from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
 from .rows import statement_norm
-from .succession import Compared, tells_of_change
+from .succession import Compared, reschedules, tells_of_change
 from .timeline import ANY
 
 __all__ = ["LAST", "Claim", "Heard", "Paragraph", "ParagraphReader", "Reading", "whole_statement"]
@@ -71,7 +71,7 @@ TENTATIVE_LEAST = 0.05
 """How durable a line has to be at least for another to be news of it."""
 _FIRST = lazy_regex(r"我|俺|本人|\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us)\b", re.I)
 _QUOTED = lazy_regex(r"[「『“\"].*[」』”\"]\W*$")
-_THIRD = lazy_regex(r"[他她]|\b(?:he|she|they|his|her|their)\b", re.I)
+_THIRD = lazy_regex(r"(?<![吉其])[他她]|\b(?:he|she|they|his|her|their)\b", re.I)
 _TO_YOU = lazy_regex(r"[你您](?!们)|\b(?:you|your|u)\b", re.I)
 _CHANGE = lazy_regex(
     r"搬|入职|加入|跳槽|换到|去了|到了|起|开始|以来|\b(?:moved|moving|relocated|joined|started|became|got|quit|left|lost|since|married|adopted)\b",
@@ -351,7 +351,8 @@ class ParagraphReader:
         who = "" if not subject or named[subject] == paragraph.speaker else subject
         if not who and _names_another(line):
             return
-        owned = who or (paragraph.speaker and (judged.about != "other" or kin(line) or _FIRST.search(line)))
+        mine = judged.about != "other" or kin(line) or _FIRST.search(line) or (not judged.is_kept and reschedules(line))
+        owned = who or (paragraph.speaker and mine)
         if not owned or (not who and self._goes_on(db, paragraph, line)):
             return
         if not who and not judged.is_kept:

@@ -30,7 +30,7 @@ from .rows import Outcome
 from .timeline import ANY
 from .word_lists import any_of, read_lists
 
-__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "dense", "features", "judge", "may_concern", "said", "speaks_of", "tells_of_change"]  # fmt: skip
+__all__ = ["OUTCOMES", "Compared", "Judge", "Key", "MemUpdateChecker", "Said", "Statement", "Weights", "dense", "features", "judge", "may_concern", "reschedules", "said", "speaks_of", "tells_of_change"]  # fmt: skip
 
 log = logging.getLogger(__name__)
 TASK = "dedup"
@@ -51,10 +51,16 @@ Floats = NDArray[np.float32]
 Key = tuple[str, str, int]
 """(attribute, norm, polarity)."""
 _NUMBER = lazy_regex(r"\d+(?:[.:]\d+)?|[一二两三四五六七八九十]+(?=[岁只个万千]|年级)")
+_WEEKDAY = lazy_regex(
+    r"(?<![这那本上下])(?<![这那本上下]个)(?:周|星期|礼拜)([一二三四五六日天])|(?<!this )(?<!next )(?<!last )\b((?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+)
 _WORD = lazy_regex(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+|[\u3040-\u30ff\u3400-\u9fff]")
+_OF_WEEKS = frozenset("周每星期礼拜天点号") | {"every", "week"}
 _PARTICLES = frozenset("我你他她它的了在是有和就也都很着过吧呢啊吗呀嘛哦啦个这那一不没还把被给跟到去来上下现正要")
 _MOST_LIKE_ONE = frozenset({"home", "work", "identity"})
 """Kinds of which most matters have one value at a time: whatever changes there, takes the place of what was."""
+_NAMES = frozenset({"pet", "child", "partner", "spouse"})
+"""Attributes whose values are names: who is spoken of is still there."""
 _HAPPENED = frozenset({"event", "opinion"})
 """Kinds that say what was at a time: hardly anything later changes that."""
 _SYSTEM = (
@@ -155,6 +161,13 @@ def tells_of_change(text: str) -> bool:
     """Whether a text has words that tell that something is no longer as it was."""
     folded = fold(text)
     return any(_cues()[name].search(folded) for name in ("change", "end"))
+
+
+def reschedules(text: str) -> bool:
+    """Whether a text tells that something is on another day of the week now, and not for once."""
+    folded = fold(text)
+    cues = _cues()
+    return bool(_WEEKDAY.search(folded) and cues["change"].search(folded)) and not cues["moment"].search(folded)
 
 
 def speaks_of(text: str, *, first: bool = False) -> bool:
@@ -372,6 +385,7 @@ class MemUpdateChecker:
         rows += [(mine, other, (new.kind, one.kind)) for one, other in pairs]
         judged = weights.probabilities(rows)
         over = judged[: len(pairs), 2:].sum(axis=1)
+        over[[place for place, (_, other) in enumerate(pairs) if _is_moved(other, mine)]] = 1.0
         best, *rest = np.argsort(-over, kind="stable").tolist()
         one, other = pairs[best]
         found = _settled(weights, (new, mine), (one, other), judged[[best, best + len(pairs)]])
@@ -521,6 +535,8 @@ def _settled(
 ) -> Compared | None:
     """What the probabilities come to: `judged` are those of the new one after the known one, and the other way round."""
     (fresh, mine), (before, other) = new, known
+    if _names_its_value(before, mine.text) or _names_its_value(fresh, other.text):
+        return None
     differ = mine.numbers != other.numbers and bool(mine.numbers and other.numbers)
     differ = differ or (len(mine.cues["negation"]) - len(other.cues["negation"])) % 2 == 1
     differ = differ or set(mine.cues["other"]) != set(other.cues["other"])
@@ -541,6 +557,9 @@ def _settled(
             continue
         if untyped and old.signs and old.signs == later.signs and _denies(old, later):
             outcomes.append("ends")  # the same words, and that it is not so
+            continue
+        if _is_moved(old, later):
+            outcomes.append("replaces")
             continue
         over = 0.0 if _is_unrelated(old, later) else one[2] + one[3]
         if over >= weights.over and not (fresh.is_typed and before.is_typed):
@@ -588,6 +607,27 @@ def _is_unrelated(old: Said, new: Said) -> bool:
 
 def _ends(old: Said, new: Said) -> bool:
     return bool(new.cues["end"]) and not old.cues["end"]
+
+
+def _is_moved(old: Said, new: Said) -> bool:
+    """Whether the later one says of the same that it is on another day of the week now, and not for once."""
+    days = [{one[1] or one[2] for one in _WEEKDAY.finditer(fold(text.text))} for text in (old, new)]
+    named = old.signs & new.signs - _OF_WEEKS - days[0] - days[1]
+    return bool(all(days) and named and reschedules(new.text)) and days[0].isdisjoint(days[1])
+
+
+def _names_its_value(typed: Statement, text: str) -> bool:
+    """Whether a text says of a value that it is so: 搬到福田了, of 福田, and not 从福田搬走了."""
+    if not typed.is_typed:
+        return False
+    folded, value = fold(text), re.escape(typed.key[1])
+    if typed.key[0] in _NAMES:
+        cues = _cues()
+        called = typed.key[1].partition(" (")[0] in folded
+        return called and not (cues["end"].search(folded) or cues["negation"].search(folded))
+    return re.search(rf"(?:[到在去回进住]|\b(?:to|in|at|into)\b) *{value}", folded) is not None and not (
+        re.search(rf"(?:不|没|从|离开|\bfrom\b|\bleft\b|\bnot\b|n't\b).{{0,8}}{value}", folded)
+    )
 
 
 def _only_one_repeated(found: Sequence[Compared]) -> list[Compared]:

@@ -13,6 +13,7 @@ import httpx
 
 from ..audit_context import Grant, entered_by
 from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady
+from ..locale import spoken
 from .daemon import Daemon
 from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
 
@@ -45,7 +46,9 @@ class DaemonMemory:
         except ValueError as exc:
             raise InvalidRequest(f"{component_name}: {exc}.") from exc
         try:
-            response = await self._client.post(f"{BASE_PATH}/{component_name}", content=body, headers=JSON)
+            response = await self._client.post(
+                f"{BASE_PATH}/{component_name}", content=body, headers=JSON | _language()
+            )
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
@@ -66,13 +69,20 @@ class DaemonMemory:
         """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""
         try:
             with path.open("rb") as file:
-                response = await self._client.post(f"{BASE_PATH}{UPLOAD_PATH}", files={"file": (path.name, file)})
+                response = await self._client.post(
+                    f"{BASE_PATH}{UPLOAD_PATH}", files={"file": (path.name, file)}, headers=_language()
+                )
             answer: dict[str, Any] = response.json()
         except (httpx.HTTPError, ValueError) as exc:
             raise NotReady(f"The daemon at {self._client.base_url} does not take {path.name}: {exc}.") from exc
         if not answer.get("success"):
             raise Refused(str(answer.get("error", "The daemon refused.")))
         return {key: answer["files"][0][key] for key in ("staged", "name")}
+
+
+def _language() -> dict[str, str]:
+    """The language in which the caller is answered, where one is spoken here."""
+    return {"Accept-Language": language} if (language := spoken()) else {}
 
 
 def _sent(value: Any) -> Any:

@@ -131,7 +131,11 @@ def _refuse_unclear(op: Operation, args: dict[str, Any]) -> None:
     bounded = writes and any(args.get(key) not in (None, "") for key in CHAT_KEYS)
     for key in () if bounded else CHAT_KEYS if writes else SCOPE_KEYS:
         if key in known and args.get(key, "") is None:
-            all_ = "leave it out to search every chat" if op.is_scoped and key in CHAT_KEYS else "leave it out"
+            all_ = (
+                "leave it out and say `scope`: `all` to read every chat"
+                if op.is_scoped and key in CHAT_KEYS
+                else "leave it out"
+            )
             raise InvalidRequest(f"{op.name}: {key} is null, which names nobody: {all_}, or give an id.", field=key)
     unknown = {key: value for key, value in args.items() if key not in known}
     if len(list(islice(_names_within(unknown), MOST_UNKNOWN + 1))) > MOST_UNKNOWN:

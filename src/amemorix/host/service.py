@@ -16,10 +16,11 @@ from .. import config as configuration
 from ..background.change_follower import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
+from ..language.times import zone_name
 from ..locale import Language, localised
 from ..models.host.embedder import EmbedFunction
 from ..models.registry import GivenChat
-from ..ops import Response, ScopedRequest, ScopedResponse, unknown_arguments
+from ..ops import CHAT_KEYS, Response, ScopedRequest, ScopedResponse, unknown_arguments
 from ..runtime.call_observer import observed
 from ..runtime_status import ReloadReport, RuntimeStatus, Takeover
 from .environment import Surroundings, data_folder, first_config
@@ -256,6 +257,7 @@ class AMemorixHostService:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
         if isinstance(request, ScopedRequest) and isinstance(response, ScopedResponse):
             response.scope = "chat" if request.names_chat else "all"
+            response.timezone = zone_name(kernel.zones.of(*(getattr(request, key, "") for key in CHAT_KEYS)))
         if warnings:
             response.warnings.extend(warnings)
         return response

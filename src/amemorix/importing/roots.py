@@ -78,9 +78,10 @@ class Places:
             if given.is_absolute() and given.is_relative_to(root):
                 below = given.relative_to(root).as_posix()
                 return name, "" if below == "." else "/".join(_parts(below))
+        folder = str(given if given.is_dir() else given.parent)
         raise InvalidRequest(
             f"path: {path} lies below none of the folders in `imports.roots`. "
-            f"`amemorix config set imports.roots '{json.dumps([*self.roots, path], ensure_ascii=False)}'` allows it.",
+            f"`amemorix config set imports.roots '{json.dumps([*self.roots, folder], ensure_ascii=False)}'` allows it.",
             field="path", allowed=self.roots,
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
@@ -12,7 +12,7 @@ from ..fields import Count, ManyChatsRequest, Name, Offset, TimeInput
 from ..ids import HIGHEST, paragraph_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
-from ..store.access import Access, Caller
+from ..store.access import EVERYONE, Access, Caller
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
@@ -35,7 +35,10 @@ class ListTexts(ManyChatsRequest):
     source: Name = Field("", description="Only what came from the source of this name.")
     time_start: TimeInput = Field(None, description="Only what happened, or was stored if it is undated, from then on.")
     time_end: TimeInput = Field(None, description="Only what happened up to then; included.")
-    before: TextId | None = Field(None, description="Only what was stored before this text: `next` of the page before.")
+    before: TextId | None = Field(None, description="Only what stands before this text: `next` of the page before.")
+    order: Literal["stored", "said"] = Field(
+        "stored", description="`said`: as it was said, the last first, whenever it was stored or corrected."
+    )
     limit: Count = Field(50, ge=1, le=1_000)
 
 
@@ -127,7 +130,7 @@ class StoredText(BaseModel):
 
 
 class Texts(ScopedResponse):
-    """Texts, the last stored first."""
+    """Texts, the last stored or said first."""
 
     items: list[StoredText] = Field(default_factory=list)
     count: int = 0
@@ -163,7 +166,7 @@ class Wordings(Response):
 
 @ops.operation("memory_text_admin", "list")
 async def list_texts(kernel: SDKMemoryKernel, request: ListTexts) -> Texts:
-    """Page through what is stored, the last stored first."""
+    """Page through what is stored, the last stored first, or what was said last."""
     now, zone = kernel.surroundings.clock.now(), kernel.zones.of(request.chat_id, request.group_id, request.user_id)
     since = read_bound("time_start", request.time_start, now, zone)
     until = read_bound("time_end", request.time_end, now, zone)
@@ -174,9 +177,12 @@ async def list_texts(kernel: SDKMemoryKernel, request: ListTexts) -> Texts:
         if request.person_id:
             kernel.indexes.names.catch_up(db)
             persons = kernel.indexes.names.index.matching(request.person_id, scopes)
+        statement = "texts_everywhere" if scopes is None else "texts_in_scopes"
+        if request.order == "said":
+            statement = "texts_as_said"
+            scopes = (EVERYONE, *(row for row, _ in kernel.store.names.chats(db))) if scopes is None else scopes
         found = db.run(
-            "texts_everywhere" if scopes is None else "texts_in_scopes",
-            **({} if scopes is None else {"scopes": array(scopes)}),
+            statement, **({} if scopes is None else {"scopes": array(scopes)}),
             before=HIGHEST if request.before is None else request.before, now=now, source=request.source or None,
             persons=optional_array(persons), since=since, until=until, limit=request.limit + 1,
         )  # fmt: skip

@@ -12,6 +12,20 @@ select n.id from json_each(:scopes) s join paragraphs n on n.id in (
     order by p.id desc limit :limit)
 order by n.id desc limit :limit;
 
+-- name: texts_as_said
+-- the same by when it was said, or stored if it is undated, the newest first
+select p.id from json_each(:scopes) s join paragraphs p on p.scope = s.value
+left join paragraphs b on b.id = :before
+where (b.id is null or coalesce(p.event_start, p.recorded_at) < coalesce(b.event_start, b.recorded_at)
+       or (coalesce(p.event_start, p.recorded_at) = coalesce(b.event_start, b.recorded_at) and p.id < b.id))
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+  and (:source is null or p.source in (select o.id from sources o where o.name = :source))
+  and (:persons is null or exists (select 1 from paragraph_persons pp where pp.paragraph = p.id
+                                     and pp.person in (select value from json_each(:persons))))
+  and (:since is null or coalesce(p.event_start, p.recorded_at) >= :since)
+  and (:until is null or coalesce(p.event_start, p.recorded_at) <= :until)
+order by coalesce(p.event_start, p.recorded_at) desc, p.id desc limit :limit;
+
 -- name: texts_everywhere
 select p.id from paragraphs p
 where p.id < :before

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from ..errors import InvalidRequest
 from ..lazy_regex import lazy_regex
@@ -15,7 +16,7 @@ from .time_grammar import MONTHS, RULES, Range, Rule, spell
 __all__ = [
     "NEVER", "Edge", "Span", "asks_something", "asks_when", "date_words",
     "find_span", "format_day", "format_time", "has_time_words", "is_question", "local_moment", "local_zone", "read_bound",
-    "read_event", "read_expiry", "read_instant", "read_time",
+    "read_event", "read_expiry", "read_instant", "read_time", "zone_name",
 ]  # fmt: skip
 
 Edge = Literal["start", "end"]
@@ -199,6 +200,11 @@ def asks_something(text: str) -> bool:
 def local_zone() -> tzinfo:
     """The machine's zone, daylight saving included."""
     return _LocalZone()
+
+
+def zone_name(zone: tzinfo) -> str:
+    """Its IANA name; empty for the machine's, which need not have one."""
+    return zone.key if isinstance(zone, ZoneInfo) else ""
 
 
 class _LocalZone(tzinfo):

@@ -64,7 +64,7 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def localised(answer: Answer, language: Language | None = None) -> Answer | dict[str, Any]:
-    """An answer with its sentences in a language: `error`, `warnings`, `notice`, and the findings of a check.
+    """An answer with its sentences in a language: `error`, `warnings`, `notice`, the findings of a check, the errors of reloads.
 
     What is stored, `error_code` and `details` stay as they are.
     """
@@ -76,6 +76,9 @@ def localised(answer: Answer, language: Language | None = None) -> Answer | dict
             new[key] = told(new[key], "zh")
     if isinstance(new.get("warnings"), list):
         new["warnings"] = [told(str(one), "zh") for one in new["warnings"]]
+    for key in ("last", "last_error"):  # of a reload
+        if isinstance(one := new.get(key), dict):
+            new[key] = {**one, "error": told(str(one.get("error", "")), "zh")}
     report = new.get("report")
     if isinstance(report, dict) and isinstance(report.get("findings"), list):
         findings = [

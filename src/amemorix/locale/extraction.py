@@ -20,7 +20,7 @@ _UNREAD = re.compile(
     r"|facts/(language/.*|data/.*|classifier|reading|recall|ledger|succession)|episodes/(model|grouping|statements|window)"
     r"|models/(structured_chat|local/(onnx_graph|quantisation|bert_onnx|unigram|lac|minilm))|store/(queries|postgres)|ingest/summary_prompt"
     r"|corrections/plan_model|profiles/(items|statements)|search/(language/.*|context|query|spelling)|tuning/(questions|query_set)"
-    r"|facades/(postgres|exo/.*)|integrations/memory_tools|frontends/(reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
+    r"|facades/(?!access|rooms).*|integrations/memory_tools|frontends/(reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
 )
 """Modules whose strings are prompts, patterns, or for developers: they speak to no user."""
 _UNREAD_NAMES = re.compile(r"what|fields|example|(NO_)?TEXT|INSTRUCTIONS|means|_REQUIRED|SCRIPT|\w*SYSTEM|__all__")
@@ -29,6 +29,8 @@ _UNREAD_CALLS = re.compile(
     r"(log|logger|re|json)\..*|lazy_regex|(Runtime|Key|Type|Attribute|NotImplemented|Assertion|FileExists)Error|TypeVar|import_module|getattr|print_json"
     r"|.*\.(run|removeprefix|removesuffix|startswith|endswith|strftime|replace|span|start_as_current_span|getLogger)"
 )
+_WORD_NAMES = re.compile(r"HEADINGS|LANES|[A-Z]+_STATES|_FATES|_WELL")
+"""Names whose value holds words that stand alone."""
 _WORD_CALLS = re.compile(r"columns|word|counted|thread\.step|self\._thread\.step")
 _NO_SENTENCE = re.compile(
     r"""\{"|\[|<|%|"\w|echo |curl |begin |select |insert or |Lines:|Answer with |Say \\{|pragma |savepoint |release unit|rollback to|application/|text/|/?Library/|Application Support"""
@@ -73,7 +75,7 @@ def _strings(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield from ((WORD, one.value) for one in given if one.value and isinstance(one.value, str))
         case ast.Call() if _UNREAD_CALLS.fullmatch(_dotted(node.func)):
             pass
-        case ast.Assign(targets=[ast.Name(id="HEADINGS" | "LANES" | "_FATES" | "_WELL"), *_]):
+        case ast.Assign(targets=[ast.Name(id=name), *_]) if _WORD_NAMES.fullmatch(name):
             texts = (one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant))
             yield from ((WORD, text) for text in texts if isinstance(text, str))
         case ast.Assign(targets=[ast.Name(id=name), *_]) if _UNREAD_NAMES.fullmatch(name):

@@ -26,7 +26,7 @@ _PYDANTIC = (
 _TYPER = (
     "Show this message and exit.", "Install completion for the current shell.",
     "Show completion for the current shell, to copy it or customize the installation.", "Missing command.", "No such command {name}.", "No such option: {name}",
-    "(Possible options: {names})", "Invalid value: {message}", "Invalid value for {name}: {message}",
+    "(Possible options: {names})", "No such option: {name} (Possible options: {others})", "Invalid value: {message}", "Invalid value for {name}: {message}",
     "Missing argument {name}.", "Missing option {name}.", "Missing argument {name}. {message}", "Missing option {name}. {message}",
     "Got unexpected extra argument(s) ({names})", "Option {name} requires an argument.", "Option {name} does not take a value.",
     "{value} is not a valid int.", "{value} is not a valid float.", "{value} is not a valid boolean. Recognized values: {values}",

@@ -293,7 +293,7 @@ class PersonProfileService:
             spans = find_span(item.statement, now=item.at, zone=zone)
             return (as_of or now) <= max((span.end for _, span in spans), default=item.at + OPEN_FOR)
 
-        return [item for item in fact_items(facts, said, chinese=chinese, zone=zone) if is_open(item)]
+        return [item for item in fact_items(facts, said, chinese=chinese) if is_open(item)]
 
     def _related(
         self, db: Connection, person: PersonNames, rows: Sequence[int], seen: Sequence[int] | None, now: float,

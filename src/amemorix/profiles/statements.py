@@ -7,8 +7,6 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date as day
-from datetime import tzinfo
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -21,7 +19,7 @@ from ..facts.timeline import ANY
 from ..ids import fact_key
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.stopwords import is_talk
-from ..language.times import find_span, is_question
+from ..language.times import is_question
 from ..lazy_regex import lazy_regex
 from .items import ProfileItem, estimated_tokens
 from .rows import Line, RelationOf, Said
@@ -57,8 +55,6 @@ _CONTESTED_MARKS = {
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 _DOUBTED_MARKS = (" (outdated?)", "（可能已过时）")
 """What is added to a fact that something later puts in doubt."""
-MONTH = 31
-"""Days of a stretch of time up to which its middle is told as a day."""
 PAST = ("event", "opinion")
 """Kinds of what nothing later puts in doubt."""
 UNSETTLED = ("", "plan", "habit", "event", "opinion")
@@ -71,10 +67,9 @@ _CLAUSES = lazy_regex(
 )
 _OWN_CLAUSE = lazy_regex(r"(?:i|i['’]\w+|my|we|we['’]\w+|our)\b|我", re.IGNORECASE)
 """What a clause begins with that stands without the one before it."""
-_PREPOSITION = lazy_regex(
-    r"\b(?:about|after|around|before|by|during|for|from|in|of|on|over|since|until) $", re.IGNORECASE
+_DATE = lazy_regex(
+    r"(?P<before> ?)\((?P<date>\d{4}(?:-\d\d){0,2}|\d{4}-\d{4}|\d{4}-\d\d-\d\d - \d{4}-\d\d-\d\d)\)(?P<after> ?)"
 )
-_DATE = lazy_regex(r"\((?:(\d{4}(?:-\d\d){0,2}|\d{4}-\d{4})|(\d{4}-\d\d-\d\d) - (\d{4}-\d\d-\d\d))\)")
 """The date that follows a time in words: one, or the first and the last day."""
 _DATES = lazy_regex(r"\b\d{4}-\d\d(?:-\d\d)?|\b(?:19|20)\d\d(?:-\d{4})?\b")
 _NAME = lazy_regex(r"(?<=[a-z,'’\"(] )(?!I\b)[A-Z]\w")
@@ -124,9 +119,7 @@ def clarity(sentence: str) -> float:
     return math.prod(factor for words, factor in _unclear() if words.search(sentence))
 
 
-def fact_items(
-    facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool, zone: tzinfo
-) -> list[ProfileItem]:
+def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool) -> list[ProfileItem]:
     """Facts as statements; a typed fact and the sentence that carries it are one."""
     sentences = {
         fact.id: next((one.sentence for one in said.get(fact.id, ()) if one.sentence), "")
@@ -151,15 +144,15 @@ def fact_items(
             items[place] = replace(items[place], evidence=tuple(evidence))
             continue
         places |= dict.fromkeys(keys, len(items))
-        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese, zone=zone))
+        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese))
     return _beside(items, facts)
 
 
-def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool, zone: tzinfo) -> ProfileItem:
+def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool) -> ProfileItem:
     teller = rows[0].teller if rows else ""
     own = fact.authority in OWN
     said_at = rows[0].at if rows else fact.valid_from
-    words = _with_dates(shortened(sentence), said_at, zone)
+    words = _with_dates(shortened(sentence))
     weight = fact.importance
     if fact.attribute == STATEMENT:
         weight *= clarity(words) * math.sqrt(min(1.0, telling_words(words) / TELLING_ENOUGH))
@@ -303,32 +296,15 @@ def shortened(text: str) -> str:
     return text[: next((end for end in ends if end > 0), LONGEST)].rstrip(_ENDS) + "…"
 
 
-@lru_cache(maxsize=4096)
-def _with_dates(text: str, at: float, zone: tzinfo) -> str:
-    """Times in words that are followed by their dates as one date: `on 2023-10-20` for `last Friday (2023-10-20)`."""
-    if not _DATE.search(text):
-        return text
-    for words, _ in find_span(text, now=at, zone=zone):
-        start = text.find(f"{words} (")
-        found = _DATE.match(text, start + len(words) + 1) if start >= 0 else None
-        if found is None:
-            continue
-        before, chinese = text[:start], is_mostly_cjk(words)
-        follows, lead = _PREPOSITION.search(before), ""
-        if date := found[1]:
-            if not (follows or chinese):
-                lead = "on " if len(date) == len("2023-10-20") else "in "
-        elif follows or text.startswith((" was ", " is ", " has "), found.end()):
-            continue  # how long something took, or how it was
-        else:
-            try:
-                first, last = day.fromisoformat(found[2]), day.fromisoformat(found[3])
-            except ValueError:
-                continue
-            date = str(first + (last - first) / 2)[: 10 if (last - first).days < MONTH else 7]
-            lead, date = ("", f"{date}前后") if chinese else ("around ", date)
-        text = f"{before}{lead if before else lead.capitalize()}{date}{text[found.end() :]}"
-    return text
+def _with_dates(text: str) -> str:
+    """The dates that were put behind times in words, in the brackets of what a quotation does not say itself:
+    `last Friday [2023-10-20]`."""
+
+    def bracketed(found: re.Match[str]) -> str:
+        spaces = ("", "") if _HAN.match(text[: found.start()][-1:]) else (found["before"], found["after"])
+        return f"{spaces[0]}[{found['date']}]{spaces[1]}"
+
+    return _DATE.sub(bracketed, text)
 
 
 def _is_aside(clause: str) -> bool:

@@ -146,6 +146,10 @@ class IndexCheck(Check):
         return await asyncio.to_thread(self.store.read_here, unit)
 
 
+STATUS = {"serving": "search goes by them", "building": "search will go by them when all are made"}
+"""What the vectors of a generation are for."""
+
+
 @dataclass
 class VectorCheck(Check):
     """Every live paragraph has a vector of the generation in use, and every vector is one."""
@@ -159,13 +163,15 @@ class VectorCheck(Check):
             progress = self.embedding.progress(db)
             found = [FindingItem("embedding", True, "no model at work: searching by words and structure")]
             if progress.state != "off":
-                detail = f"{progress.state}; {progress.pending:,} pending, {progress.failed:,} failed. {progress.error}"
+                doing = "vectors are being made" if progress.state in ("embedding", "rebuilding") else "nothing to do"
+                detail = f"{doing}; {progress.pending:,} paragraphs wait, {progress.failed:,} failed."
                 ok = not progress.error and not progress.failed
                 mend = "" if ok else "Mend the endpoint, then run the check with repair: what failed is tried again."
-                found = [FindingItem("embedding", ok, detail.strip(), mend, repairable=not ok)]
+                found = [FindingItem("embedding", ok, f"{detail} {progress.error}".strip(), mend, repairable=not ok)]
             for generation, vectors in embedding_rows.every_generation(db):
                 bad, lost = len(self._bad(db, generation, deep)), self._lost(db, generation)
-                detail = f"{vectors:,} vectors of {generation.model or generation.provider}, {generation.status}"
+                use = STATUS.get(generation.status, "of an earlier model")
+                detail = f"{vectors:,} vectors of {generation.model or generation.provider}; {use}"
                 if bad or lost:
                     detail += f"; {bad:,} cannot be read, {lost:,} are missing"
                 wrong = bool(bad or lost)

@@ -10,11 +10,13 @@ from datetime import tzinfo
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..facts.query import FactItem, FactReader
+from ..facts import rows as fact_rows
+from ..facts.query import FactItem, FactReader, Moment
 from ..facts.rows import MAYBE_OUTDATED
 from ..ids import paragraph_key, row_number
 from ..language.normalise import fold, is_mostly_cjk
 from ..language.times import find_span, format_day
+from ..lazy_regex import lazy_regex
 from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, estimated_tokens, worded
 from ..profiles.service import Asked, PersonProfileService, Profile
 from ..profiles.statements import fact_section, worded_fact
@@ -37,6 +39,15 @@ TURNS, MOST_ASKED = 3, 1_000
 FIRST = frozenset(("allergies", "identity"))
 FIRST_OF_EACH = 4
 """Statements of who a person is, and of allergies, that go before everything else."""
+MEAL_FACTS = 12
+"""Of each attribute, what is told of others where a meal for several is spoken of."""
+MEAL_ATTRIBUTES = ("allergy", "avoids", "diet")
+_MEAL = lazy_regex(
+    r"点(?:菜|餐|外卖|奶茶)|订(?:餐|外卖|位|(?:个|家|一家)?(?:餐厅|饭店|饭馆|馆子|包间|蛋糕))|聚餐|请客|请.{0,4}吃|一起吃|吃(?:什么|啥|饭.{0,4}(?:注意|禁忌))"
+    r"|做(?:什么|啥)菜|下馆子|忌口|饮食禁忌|(?:有人|谁|大家).{0,6}(?:过敏|不吃|不能吃|忌口)|\border(?:ing)?\b.{0,12}\b(?:food|dinner|lunch|pizza|take-?(?:out|away)|for (?:us|everyone|everybody|the group))\b"
+    r"|\bbook\b.{0,12}\b(?:restaurant|table)\b|\brestaurant for\b|\bcook(?:ing)? for\b|\b(?:can|should|shall|do) we (?:all )?(?:eat|have|cook|order)\b|\b(?:group|team) (?:dinner|lunch)\b|\bpotluck\b"
+    r"|\b(?:anyone|anybody|who)\b.{0,12}\b(?:allergic|vegan|vegetarian)\b|\bdietary\b"
+)
 RELEVANT = 0.3
 """A statement that matters this much for what is asked counts as asked for."""
 LONGEST = 400
@@ -88,8 +99,10 @@ class ContextBuilder:
         said_by_users = [message.text for message in request.messages if message.by != "bot" and message.text]
         asked = request.query or "\n".join(said_by_users[-TURNS:])[-MOST_ASKED:]
         caller = Caller.of(request)
-        known, found = await asyncio.gather(
-            self._store.read(lambda db: self._known(db, request, caller)), self._found(request, asked)
+        known, meals, found = await asyncio.gather(
+            self._store.read(lambda db: self._known(db, request, caller)),
+            self._store.read(lambda db: self._meals(db, asked, caller)),
+            self._found(request, asked),
         )
         if known is None:
             return Context(filtered=True)
@@ -103,7 +116,8 @@ class ContextBuilder:
         answers = Asked(asked, confidences(hits))
         candidates = [
             *writer.persons(known.profiles, answers, {fact.id: fact.status for fact in found.facts}),
-            *writer.facts(found.facts, known.profiles), *writer.memories(hits),
+            *writer.facts(list({fact.id: fact for fact in (*found.facts, *meals)}.values()), known.profiles),
+            *writer.memories(hits),
         ]  # fmt: skip
         answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese)
         answer.weak, answer.degraded, answer.warnings = found.weak, found.degraded, list(known.warnings)
@@ -116,6 +130,19 @@ class ContextBuilder:
         return await self._searches.search(
             KernelSearchRequest(query=request.query, messages=request.messages, limit=request.limit, **scope)
         )
+
+    def _meals(self, db: Connection, asked: str, caller: Caller) -> list[FactItem]:
+        """What anybody within sight may not eat, where a meal for several is spoken of."""
+        if not _MEAL.search(fold(asked)) or not self._access.serves(db, caller):
+            return []
+        now, scopes = self._clock.now(), self._access.scopes(db, caller)
+        given = {"persons": None, "entity": None, "kind": None, "statuses": ["active"], "text": None, "scopes": scopes}
+        rows = [
+            row for attribute in MEAL_ATTRIBUTES
+            for row in fact_rows.listed(db, **given, attribute=attribute, now=now, limit=MEAL_FACTS, offset=0)
+            if row.person is not None and row.polarity > 0
+        ]  # fmt: skip
+        return self._facts.items(db, rows, Moment(now), scopes)
 
     def _known(self, db: Connection, request: GetContext, caller: Caller) -> _Known | None:
         """None if the chat filter refuses the call."""

@@ -84,8 +84,8 @@ class DirectoryLock:
             except OSError as exc:
                 owner = _locking(folder) or _noted(folder)
                 raise DirectoryInUse(
-                    f"{folder} is in use by process {owner or 'unknown'}. Stop it, or call it instead: a running daemon "
-                    "answers over HTTP (`amemorix serve` prints its address).",
+                    f"{folder} is in use by process {owner or 'unknown'}. Stop it first. For several processes to share the "
+                    "folder, let `amemorix serve` open it before they do: they ask it then by themselves.",
                     data_dir=str(folder), pid=owner,
                 ) from exc  # fmt: skip
             tighten(folder)

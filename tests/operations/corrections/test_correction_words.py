@@ -22,6 +22,10 @@ CASES: list[dict[str, Any]] = json.loads((DATA / "corrections.json").read_text("
 SHORT: list[dict[str, Any]] = json.loads((DATA / "corrections_short.json").read_text("utf-8"))
 """The same of short sentences, which may share no word with the line: what takes its place `holds` these words."""
 
+BESIDE: list[dict[str, Any]] = json.loads((DATA / "corrections_beside.json").read_text("utf-8"))
+"""`by` says `say` in a chat of `lines`, each with what may become of it: `=` for as it is, nothing for left out. `refused`:
+it corrects nothing."""
+
 
 async def test_the_line_that_is_meant_is_found_and_reads_well_afterwards(opened: Open) -> None:
     host = await opened()
@@ -62,6 +66,29 @@ async def test_a_short_correction_changes_the_line_that_it_contradicts(opened: O
         ends[case["set"], end] += 1
     assert ends["short", "right"] >= 0.75 * (ends["short", "right"] + ends["short", "missed"]), ends
     assert ends["short", "wrong"] == 0 and ends["unrelated", "wrong"] <= 2, ends
+
+
+async def test_what_is_about_something_else_stays(opened: Open) -> None:
+    """Each line beside the others, and alone, where a correction is the likeliest to take it for the one that is meant."""
+    host = await opened()
+    cases = BESIDE + [{**case, "lines": [line]} for case in BESIDE for line in case["lines"]]
+    for number, case in enumerate(cases):
+        await said(host, f"b{number}", *((who, text) for who, text, _ in case["lines"]))
+    await host.settle()
+    wrong: list[tuple[str, str, str | None]] = []
+    for number, case in enumerate(cases):
+        given = {"action": "preview", "text": case["say"], "chat_id": f"b{number}", "person_id": case["by"]}
+        plan = await host.invoke(ADMIN, given)
+        if case.get("refused"):
+            if not any(reason in plan.get("error", "") for reason in ("corrects nothing", "cannot be read")):
+                wrong.append((case["say"], "", plan.get("note")))
+            continue
+        changed = {one["content"]: one["becomes"] for one in plan.get("replacements", ())}
+        for _, text, wanted in case["lines"]:
+            new = changed.get(text, "=")
+            if new not in wanted and not (new == plan["note"] and "" in wanted):
+                wrong.append((case["say"], text, new))
+    assert len(wrong) <= 0.08 * len(cases), wrong
 
 
 @pytest.mark.parametrize("text", ["good morning", "谢谢", "what time is it?", "你在哪里？"])

@@ -221,3 +221,28 @@ async def test_a_sentence_stands_alone(host: AMemorixHostService) -> None:
     by_kind = await listed(host, person_id="Kevin", kind=items[0]["kind"])
     assert items[0]["id"] in [item["id"] for item in by_kind]
     assert {item["kind"] for item in by_kind} == {items[0]["kind"]}
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize(
+    ("old", "new", "ended"),
+    [
+        ("我每周二晚上上吉他课", "吉他课改到每周四了", True),
+        ("每周六上午带娃上游泳课", "游泳课从周六改到周日了", True),
+        ("我每周一三五健身", "这周健身改到周二了", False),
+        ("我住在福田", "已经搬到福田了", False),
+        ("我住在福田", "我从福田搬到南山了", True),
+    ],
+)
+async def test_a_new_day_ends_the_old_one_and_a_value_does_not_doubt_itself(
+    opened: Open, local_model: str, old: str, new: str, ended: bool
+) -> None:
+    host = await opened(embedding={"provider": "local", "model_name": local_model})
+    await said(host, "g", ("阿力", old, START), ("阿力", new, START + 9 * DAY))
+    await host.settle()
+    statuses = ["active", "maybe_outdated", "conflicted", "superseded"]
+    facts = await host.invoke(
+        "memory_fact_admin", {"action": "list", "person_id": "阿力", "chat_id": "g", "status": statuses}
+    )
+    first = next(one for one in facts["items"] if one["value"] in old and one["evidence_ids"][0] == "p1")
+    assert (first["status"] == "superseded") is ended and first["status"] != "maybe_outdated", facts["items"]

@@ -201,3 +201,12 @@ async def test_a_name_that_is_really_spelt_like_bytes_is_meant_itself(host: AMem
     task = await imported(host, "create_raw_scan")
     assert [file["name"] for file in task["files"]] == ["a\\xff.txt"]
     assert await contents(host, "kite") == ["a kite"]
+
+
+async def test_the_folder_of_a_file_is_what_the_settings_would_allow(opened: Open, tmp_path: Path) -> None:
+    host = await opened()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "napcat.jsonl").write_text("{}")
+    given = {"action": "create_raw_scan", "path": str(tmp_path / "logs" / "napcat.jsonl"), "chat_id": "c"}
+    refused = await host.invoke("memory_import_admin", given)
+    assert f"'[\"{tmp_path / 'logs'}\"]'" in refused["error"]

@@ -244,25 +244,18 @@ async def test_what_says_something_in_particular_comes_first(held: AMemorixHostS
 @pytest.mark.parametrize(
     ("said_so", "told"),
     [
-        ("I sold my flat last Friday (2023-11-10)", "I sold my flat on 2023-11-10"),
+        ("I sold my flat last Friday (2023-11-10)", "I sold my flat last Friday [2023-11-10]"),
         (
             "Last week (2023-11-06 - 2023-11-12) I had my wisdom teeth out",
-            "Around 2023-11-09 I had my wisdom teeth out",
+            "Last week [2023-11-06 - 2023-11-12] I had my wisdom teeth out",
         ),
-        ("I have had a cough since last Friday (2023-11-10)", "I have had a cough since 2023-11-10"),
-        ("We opened our bakery about three years ago (2020)", "We opened our bakery about 2020"),
         ("I quit last month (2023-10 was hell)", "I quit last month (2023-10 was hell)"),
-        ("I sail for the last week (2023-11-06 - 2023-11-12)", "I sail for the last week (2023-11-06 - 2023-11-12)"),
-        (
-            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
-            "Last week (2023-11-06 - 2023-11-12) was rough in Ghent",
-        ),
-        ("I fell last week (2023-02-30 - 2023-02-31)", "I fell last week (2023-02-30 - 2023-02-31)"),
-        ("我上周五 (2023-11-10) 把房子卖了", "我2023-11-10 把房子卖了"),
-        ("我上周 (2023-11-06 - 2023-11-12) 去拔了智齿", "我2023-11-09前后 去拔了智齿"),
+        ("聚餐订在下周六晚上六点半 (2023-11-18)海底捞，南山店", "聚餐订在下周六晚上六点半[2023-11-18]海底捞，南山店"),
+        ("我上周五 (2023-11-10) 把房子卖了", "我上周五[2023-11-10]把房子卖了"),
+        ("我下个月 (2023-12)15号去成都出差", "我下个月[2023-12]15号去成都出差"),
     ],
 )
-async def test_a_time_in_words_is_told_as_its_date(held: AMemorixHostService, said_so: str, told: str) -> None:
+async def test_a_time_in_words_is_quoted_with_its_date(held: AMemorixHostService, said_so: str, told: str) -> None:
     await state(held, said_so, kind="event", ago=2 * DAY)
     assert lines_of(await profile(held)) == {"notes": [told]}
 

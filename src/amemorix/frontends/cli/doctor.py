@@ -79,7 +79,7 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
         config = configuration.load(path) if given else configuration.Config()
         folder = data_folder(path.absolute(), config)
     except InvalidConfig as exc:
-        yield FindingItem("config", False, str(exc), f"Mend {path}.")
+        yield FindingItem("config", False, str(exc), f"Put {path} right.")
         return
     nearest = next(one for one in (folder, *folder.parents) if os.path.exists(one))
     may_enter, stored = os.access(nearest, os.R_OK | os.W_OK | os.X_OK), os.path.exists(folder / DATABASE_FILE)
@@ -172,6 +172,9 @@ def _models(config: Config) -> Iterator[FindingItem]:
             yield FindingItem(f"files-{model.name}", True, f"as they were installed, in {verify(model)}")
         except MemoryFault as exc:
             yield FindingItem(f"files-{model.name}", False, str(exc), f"`amemorix models install {model.name}`")
+    if not installed(catalog.LAC):
+        told = "lac, which reads Chinese names, is not installed: they are read by rules"
+        yield FindingItem("files-lac", True, told, "`amemorix models install lac`, where people write Chinese.")
     asked = config.embedding
     if asked.provider in ("auto", "local") and not any(
         asked.model_name in ("", name) for name in catalog.MODELS if catalog.MODELS[name] in held

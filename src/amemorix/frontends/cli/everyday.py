@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from ...locale import told
-from ..python.calls import AsyncCalls, CallsOf, selected
-from .memory_client import opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, remark, say
+from ...errors import InvalidRequest
+from ...locale import spoken, told, word
+from ...profiles.items import HEADINGS as SECTIONS
+from ...profiles.statements import fact_section, worded_fact
+from ..python.calls import AsyncCalls, CallsOf, local_time, memo_of, selected
+from .memory_client import opened, remark_unread
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, counted, out, print_stored, remark, say
 
 T = TypeVar("T")
 Who = Annotated[str, typer.Argument(metavar="WHO", help="Id, name or alias.")]
 Chat = Annotated[str, typer.Option("--chat", help="As far as this chat may see it; without it everything.")]
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=1_000, help="How many.")]
 EXAMPLES = 5
-"""Texts that are shown before they are forgotten."""
+"""Of each kind, what is shown before it is forgotten."""
+HEADINGS = ("paragraphs", "facts", "relations", "entities", "episodes", "profiles", "aliases", "persons", "chats")
+"""What is counted of a deletion."""
+ITEM_TYPES = {"entities": "entity", "profiles": "profile_override", "aliases": "person_alias"}
+"""Where that of its items is not the same word without its last letter."""
+FACT_STATES = {"active": "active", "maybe_outdated": "possibly outdated", "conflicted": "contradicted"}
 
 
-def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]]) -> T:
+def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]], *, of_facts: bool = False) -> T:
+    """What the memory answers; of facts with a remark where some of what is stored has not been read yet."""
+
     async def asked() -> T:
         async with opened(config) as memory:
+            if of_facts:
+                await remark_unread(memory)
             return await ask(CallsOf(memory))
 
     return asyncio.run(asked())
@@ -42,7 +53,7 @@ def chats(
     )
     table = columns("chat", "texts", "first", "last", right=("texts",))
     for one in found["items"]:
-        days = (f"{datetime.fromtimestamp(one[key]):%Y-%m-%d %H:%M}" for key in ("first", "last"))
+        days = (f"{local_time(one[key], found['timezone']):%Y-%m-%d %H:%M}" for key in ("first", "last"))
         table.add_row(one["chat_id"], str(one["texts"]), *days)
     out().print(table)
 
@@ -54,7 +65,9 @@ def people(
 ) -> None:
     """List the people of whom something is known."""
     found = _asked(
-        config, lambda memory: memory.call("memory_profile_admin", action="list", keyword=text, limit=min(last, 200))
+        config,
+        lambda memory: memory.call("memory_profile_admin", action="list", keyword=text, limit=min(last, 200)),
+        of_facts=True,
     )
     table = columns("person", "name", "also", "what is known")
     for one in found["items"]:
@@ -69,16 +82,23 @@ def log(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Print the last lines of a chat, the newest last."""
-    found = _asked(config, lambda memory: memory.texts(chat=chat, limit=last))
-    for one in reversed(found):
+    wanted = {"action": "list", "chat_id": chat, "limit": last, "order": "said"}
+    found = _asked(config, lambda memory: memory.call("memory_text_admin", wanted))
+    for row in reversed(found["items"]):
+        one = memo_of(row, found["timezone"])
         at = f"{one.time:%Y-%m-%d %H:%M}  " if one.time else ""
         print_stored(f"{at}{one.speaker + ': ' if one.speaker else ''}{one.text}  [{one.id}]")
-    if not found:
+    if not found["items"]:
         remark(f"The chat {chat!r} holds nothing; `amemorix chats` lists those that do.")
 
 
 def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Show texts with where they are from."""
+    if facts := [one for one in ids if one[:1] == "f" and one[1:].isdigit()]:
+        raise InvalidRequest(
+            f"ids: {facts[0]} is a fact: `amemorix call memory_fact_admin get --fact-id {facts[0]}` shows it.",
+            field="ids",
+        )
     found = _asked(
         config, lambda memory: memory.call("memory_text_admin", {"action": "get", "ids": ids, "scope": "all"})
     )
@@ -96,11 +116,9 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
             "tags",
             "metadata",
         ):
-            value = (
-                datetime.fromtimestamp(one[key]).isoformat(" ", "seconds")
-                if one[key] and key in ("time", "recorded_at", "expires_at")
-                else one[key]
-            )
+            value = one[key]
+            if value and key in ("time", "recorded_at", "expires_at"):
+                value = f"{local_time(value, found['timezone']):%Y-%m-%d %H:%M:%S}"
             if value:
                 print_stored(f"  {key}: {value}", "dim")
     if found["missing"]:
@@ -110,17 +128,22 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
 
 def profile(who: Who, chat: Chat = "", config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Print what is known of a person."""
-    found = _asked(config, lambda memory: memory.profile(who, chat=chat))
+    found = _asked(config, lambda memory: memory.profile(who, chat=chat), of_facts=True)
     (print_stored if found.text else say)(str(found))
 
 
 def facts(who: Who, chat: Chat = "", last: Last = 50, config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Print what is held true of a person, since when, and on which texts it stands."""
-    found = _asked(config, lambda memory: memory.facts(who, chat=chat, limit=last))
-    table = columns("fact", "what", "since", "status", "texts")
+    found = _asked(config, lambda memory: memory.facts(who, chat=chat, limit=last), of_facts=True)
+    table, chinese = columns("fact", "what", "since", "status", "evidence"), spoken() == "zh"
     for one in found:
         since = f"{one.since:%Y-%m-%d}" if one.since else ""
-        table.add_row(one.id, str(one), since, one.status, " ".join(one.evidence[:3]))
+        what = worded_fact(one.attribute, one.value, one.denied, chinese)
+        if what == one.value and one.attribute != "statement":  # its section would say what it is
+            section = SECTIONS[fact_section(one.attribute, "", one.denied, one.value)][chinese]
+            what = f"{section}{'：' if chinese else ': '}{what}"
+        state = word(FACT_STATES.get(one.status, one.status))
+        table.add_row(one.id, f"{one.person}: {what}", since, state, " ".join(one.evidence[:3]))
     out().print(table)
 
 
@@ -158,9 +181,20 @@ def forget(
 
     async def forgotten(memory: AsyncCalls) -> None:
         plan = await memory.call("memory_delete_admin", action="preview", **selected(**given))
-        say(f"{plan['counts'].get('paragraphs', 0)} texts would go:" if plan["items"] else "Nothing would go.")
-        for one in plan["items"][:EXAMPLES]:
-            print_stored(f"  {one['item_key']}  {one['label']}", "dim")
+        say("This would go:" if any(plan["counts"].values()) else "Nothing would go.")
+        for plural in HEADINGS:
+            count = plan["counts"].get(plural, 0)
+            older = plan["counts"].get("superseded", 0) if plural == "paragraphs" else 0
+            if not (count or older):
+                continue
+            say(f"  {counted(count, plural)}" + (f" ({told(f'with {older:,} older wordings')})" if older else ""))
+            listed = [one for one in plan["items"] if one["item_type"] == ITEM_TYPES.get(plural, plural[:-1])][
+                :EXAMPLES
+            ]
+            for one in listed:
+                print_stored(f"    {one['item_key']}  {one['label']}", "dim")
+            if listed and count + older > len(listed):
+                say(f"    {count + older - len(listed):,} more are not listed", "dim")
         if not (yes or typer.confirm(told("Erase them for good?" if purge else "Delete them?"))):
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)

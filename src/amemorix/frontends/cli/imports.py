@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,23 +13,28 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import InvalidRequest, StorageFailure
-from ...locale import told
+from ...locale import told, word
 from ..transport import DaemonMemory
-from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, counted, progress_bars, remark, say
+from .memory_client import Memory, answered, opened, remark_unread
+from .terminal import DEFAULT_CONFIG, ConfigPath, counted, print_stored, progress_bars, remark
 
 FORMATS = (
     "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
     "onebot", "telegram", "graphiti", "a_memorix", "maibot",
 )  # fmt: skip
 COMPONENT = "memory_import_admin"
-OPEN = ("queued", "preparing", "running", "cancel_requested")
+TASK_STATES = (
+    "queued", "preparing", "running", "cancel_requested", "completed", "completed_with_errors", "failed", "cancelled",
+)  # fmt: skip
+OPEN = TASK_STATES[:4]
 SHOWN_FILES = 20
 _FATES = ("stored", "existing", "readable", "in part", "failed", "cancelled", "without a text")
 _WELL = ("stored", "existing", "revised", "readable", "filtered")
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
 PAGE = 500
+READ_SECONDS = 10.0
+"""How long what was imported is read, and its vectors made, before the command ends."""
 
 
 def import_command(
@@ -71,10 +77,15 @@ async def _import(files: list[Path], wanted: dict[str, Any], wait: bool, config:
         if wait:
             tasks = [await _finished(memory, task) for task in tasks]
             if not isinstance(memory, DaemonMemory):  # a daemon makes them at once; this process ends before
+                with suppress(TimeoutError), progress_bars() as progress:
+                    progress.add_task(word("reading"), total=None, rate="")
+                    async with asyncio.timeout(READ_SECONDS):
+                        await memory.settle()
                 left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
                 if left:
                     remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the "
                            "background when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
+                await remark_unread(memory)
         return tasks
 
 
@@ -122,7 +133,7 @@ def _columns(given: str) -> dict[str, str]:
 def tell(task: dict[str, Any]) -> None:
     """An import as it stands: what came of it on standard output, all else beside it."""
     waiting = task["status"] in OPEN
-    say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
+    print_stored(f"{task['task_id']} {word(task['status'])}{'' if waiting else f': {_counted(task)}'}")
     for number, file in enumerate(task["files"]):
         if number < SHOWN_FILES and not waiting and file["format"] and not file["error"]:
             remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")

@@ -81,6 +81,8 @@ def search(
         remark(warning, "yellow")
     if answer["hits"]:
         out().print(hit_table(answer["hits"]))
+        if answer["weak"]:
+            remark("None of these is likely to answer it.", "yellow")
     elif answer["filtered"]:
         say("The chat filter of the configuration leaves this chat out.", "dim")
     else:

@@ -15,7 +15,7 @@ from ..daemon import daemon_of
 from ..transport import DaemonMemory, LocalMemory, Refused, client_of
 from .terminal import remark
 
-__all__ = ["Memory", "answered", "ask", "opened"]
+__all__ = ["Memory", "answered", "ask", "opened", "remark_unread"]
 
 Memory = DaemonMemory | LocalMemory
 """What commands work on: `invoke` answers a component with a dict that has `success`, `settle` waits until what was written has its
@@ -38,6 +38,15 @@ def ask(config: Path, component: str, args: dict[str, Any], *, raising: bool = T
             return await (answered(memory, component, args) if raising else memory.invoke(component, args))
 
     return asyncio.run(asked())
+
+
+async def remark_unread(memory: Memory) -> None:
+    """Say so where facts and profiles do not know yet all that is stored."""
+    if (await answered(memory, "memory_stats", {}))["lag"].get("facts"):
+        remark(
+            "Not all that is stored has been read yet, so facts and profiles may lack some of it: it is read in the "
+            "background while the memory is open, as by `amemorix serve`.", "yellow",
+        )  # fmt: skip
 
 
 @asynccontextmanager

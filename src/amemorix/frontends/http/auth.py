@@ -95,13 +95,10 @@ class Guard:
         if scheme.lower() != "bearer" or not given.strip():
             if scope["path"] in OPEN_PATHS or scope["path"] == "/" or scope["path"].startswith("/ui/"):
                 return None
-            fault = Forbidden("A token is needed: send `Authorization: Bearer TOKEN`.")
-            return self._refused(
-                scope, "missing", fault_answer(fault, status=401, headers={"WWW-Authenticate": "Bearer"})
-            )
+            return self._refused(scope, "missing", _unknown("A token is needed: send `Authorization: Bearer TOKEN`."))
         scope[GRANT] = self._tokens.grant(given.strip().encode("latin-1"))
         if scope[GRANT] is None:
-            return self._refused(scope, "wrong", fault_answer(Forbidden("The token is wrong.")))
+            return self._refused(scope, "wrong", _unknown("The token is wrong.", "invalid_token"))
         return None
 
     def _refused(self, scope: Scope, reason: str, answer: JsonAnswer) -> JsonAnswer:
@@ -117,6 +114,13 @@ class Guard:
             peer = (scope.get("client") or ("unknown", 0))[0]
             log.warning("a call of %s was refused (%s)", peer, REASONS[reason])
         return answer
+
+
+def _unknown(sentence: str, error: str = "") -> JsonAnswer:
+    """The answer to a caller who brings no token that is known (RFC 6750, section 3.1)."""
+    return fault_answer(
+        Forbidden(sentence), status=401, headers={"WWW-Authenticate": f'Bearer error="{error}"' if error else "Bearer"}
+    )
 
 
 def _not_from_here(headers: Headers) -> tuple[str, Forbidden | None]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mcp.server.stdio import stdio_server
 
-from ...errors import NotReady
 from ..python.memory import AsyncMemory
-from ..transport import DaemonMemory
 from .server import DefaultScope, server_of
 
 __all__ = ["serve"]
@@ -21,15 +17,6 @@ __all__ = ["serve"]
 
 class _Memory(AsyncMemory):
     _door = "mcp"
-
-    async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
-        try:
-            return await super().call(component, {**(arguments or {}), **named})
-        except NotReady:
-            if isinstance(self._memory, DaemonMemory):  # it has ended: the next call looks who has the folder now
-                await self.close()
-                self._closed = False
-            raise
 
 
 async def serve(folder: Path | None, config: Path | None, default: DefaultScope) -> None:

@@ -391,7 +391,7 @@ async def facts(memory: AsyncCalls, request: ListFacts) -> Facts:
         limit=request.limit,
         **request.where,
     )
-    return Facts(facts=list(facts_of(found["items"])))
+    return Facts(facts=list(facts_of(found["items"], found["timezone"])))
 
 
 class Timeline(Reading):
@@ -416,9 +416,11 @@ async def timeline(memory: AsyncCalls, request: Timeline) -> Texts:
     """Read what was said when, word for word, the latest page first; for "what did we talk about yesterday"."""
     found = await memory.call(
         "memory_text_admin", action="list", person_id=request.person, time_start=request.since, time_end=request.until,
-        before=request.before or None, limit=request.limit, **request.where,
+        before=request.before or None, limit=request.limit, order="said", **request.where,
     )  # fmt: skip
-    return Texts(texts=[_shown(memo_of(one)) for one in reversed(found["items"])], next=found["next"])
+    return Texts(
+        texts=[_shown(memo_of(one, found["timezone"])) for one in reversed(found["items"])], next=found["next"]
+    )
 
 
 class Episodes(Reading):
@@ -456,22 +458,23 @@ async def episodes(memory: AsyncCalls, request: Episodes) -> FoundEpisodes:
     if request.id:
         one = await memory.call("memory_episode_admin", {"action": "get", "episode_id": request.id, **request.where})
         texts = [
-            Memo(row["id"], row["content"], row["speaker"], local_time(row["time_start"])) for row in one["paragraphs"]
+            Memo(row["id"], row["content"], row["speaker"], local_time(row["time_start"], one["timezone"]))
+            for row in one["paragraphs"]
         ]
-        return FoundEpisodes(episodes=[_episode(one["episode"], texts)] if one["episode"] else [])
+        return FoundEpisodes(episodes=[_episode(one["episode"], texts, one["timezone"])] if one["episode"] else [])
     found = await memory.call(
         "memory_episode_admin", {
             "action": "list", "query": request.query, "person_id": request.person, "time_start": request.since,
             "time_end": request.until, "limit": request.limit, **request.where,
         },
     )  # fmt: skip
-    return FoundEpisodes(episodes=[_episode(one, []) for one in found["items"]])
+    return FoundEpisodes(episodes=[_episode(one, [], found["timezone"]) for one in found["items"]])
 
 
-def _episode(row: dict[str, Any], texts: list[Memo]) -> Episode:
+def _episode(row: dict[str, Any], texts: list[Memo], timezone: str) -> Episode:
     return Episode(
         id=row["episode_id"], title=row["title"], summary=row["summary"], chat=row["chat_id"],
-        start=local_time(row["time_start"]), end=local_time(row["time_end"]), texts=texts,
+        start=local_time(row["time_start"], timezone), end=local_time(row["time_end"], timezone), texts=texts,
     )  # fmt: skip
 
 
@@ -544,9 +547,15 @@ async def chats(memory: AsyncCalls, request: Find) -> Chats:
     found = await memory.call(
         "memory_text_admin", action="chats", text=request.text, limit=request.limit, **request.where
     )
+    zone = found["timezone"]
     return Chats(
         chats=[
-            Chat(chat=one["chat_id"], texts=one["texts"], first=local_time(one["first"]), last=local_time(one["last"]))
+            Chat(
+                chat=one["chat_id"],
+                texts=one["texts"],
+                first=local_time(one["first"], zone),
+                last=local_time(one["last"], zone),
+            )
             for one in found["items"]
         ]
     )

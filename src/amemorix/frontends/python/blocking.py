@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ...errors import NotReady
-from .calls import AsyncCalls, Messages, Moment
+from .calls import AsyncCalls, Messages, Moment, told_in
 from .memory import DAEMON, AsyncClient, AsyncMemory
 from .results import Added, Context, Facts, Forgotten, Hits, Memo, Profile, Texts
 
@@ -53,7 +53,8 @@ class Calls(TypedCalls):
             answer = asyncio.run_coroutine_threadsafe(work, self._loop)
             self._under_way.add(answer)
         try:
-            return answer.result()
+            with told_in(self._calls.language):
+                return answer.result()
         except concurrent.futures.CancelledError as exc:
             raise NotReady(CLOSED) from exc
         finally:

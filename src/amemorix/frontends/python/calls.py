@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from zoneinfo import ZoneInfo
 
-from ...errors import InvalidRequest, NotFound, fault_of
+from ...errors import InvalidRequest, MemoryFault, NotFound, fault_of
+from ...locale import Language, language_of, speaking, spoken, told
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ __all__ = [
     "memo_of",
     "scope_of",
     "selected",
+    "told_in",
 ]
 
 Messages = Sequence[Mapping[str, Any]]
@@ -59,6 +64,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     async def close(self) -> None:
         """Give back what it holds; what was acknowledged is stored."""
 
+    @property
+    def language(self) -> Language:
+        """In which its errors are: the one that is spoken, or that of the process's locale."""
+        return spoken() or language_of(os.environ)
+
     if not TYPE_CHECKING:
 
         async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
@@ -66,10 +76,11 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
             Raises the error that it answers. A component whose name is not written out takes its arguments as one mapping.
             """
-            answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
-            if not answer.get("success") and answer.get("error_code"):
-                raise fault_of(answer)
-            return answer
+            with told_in(self.language):
+                answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
+                if not answer.get("success") and answer.get("error_code"):
+                    raise fault_of(answer)
+                return answer
 
     # writing
 
@@ -172,8 +183,13 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             "mode": "search" if since is None and until is None else "hybrid", "time_start": since, "time_end": until,
             "min_confidence": min_confidence, **scope_of(user, chat, everything=everything),
         })  # fmt: skip
-        found = [memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}) for hit in answer["hits"]]
-        return Hits(found, facts_of(answer["facts"]), weak=answer["weak"], corrected=answer["corrected"])
+        found = [
+            memo_of({**hit, "text": hit["content"], "time": hit["time"]["start"]}, answer["timezone"])
+            for hit in answer["hits"]
+        ]
+        return Hits(
+            found, facts_of(answer["facts"], answer["timezone"]), weak=answer["weak"], corrected=answer["corrected"]
+        )
 
     async def context(
         self, messages: Messages, *, user: str = "", chat: str = "", budget: int = 800, everything: bool = False
@@ -200,12 +216,12 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         where = {"chat_id": chat} if chat else {"scope": "all"}
         which = {"person_id": user, "limit": limit, "status": ["active", "maybe_outdated", "conflicted"], **where}
         answer = await self.call("memory_fact_admin", {"action": "list", **which})
-        return facts_of(answer["items"])
+        return facts_of(answer["items"], answer["timezone"])
 
     async def get(self, id: str) -> Memo | None:
         """A stored text by its id (`p12`); None if there is none."""
-        found = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
-        return memo_of(found[0]) if found else None
+        answer = await self.call("memory_text_admin", action="get", ids=[id], scope="all")
+        return memo_of(answer["items"][0], answer["timezone"]) if answer["items"] else None
 
     async def texts(
         self, *, user: str = "", chat: str = "", limit: int = 50, before: str = "", everything: bool = False
@@ -213,7 +229,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         """What is stored, the last first, page by page."""
         where = scope_of(user, chat, everything=everything)
         answer = await self.call("memory_text_admin", action="list", limit=limit, before=before or None, **where)
-        return Texts([memo_of(item) for item in answer["items"]], answer["next"])
+        return Texts([memo_of(item, answer["timezone"]) for item in answer["items"]], answer["next"])
 
     async def export(self, path: str | Path = "") -> Path:
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
@@ -222,6 +238,17 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     async def settle(self) -> None:
         """Wait until what was written has been read and has its vectors, where this process makes them."""
         await (await self._ready()).settle()
+
+
+@contextlib.contextmanager
+def told_in(language: Language) -> Generator[None]:
+    """Speak a language within the block; an error that leaves it is in that language."""
+    try:
+        with speaking(language):
+            yield
+    except MemoryFault as exc:
+        exc.args = (told(str(exc), language), *exc.args[1:])
+        raise
 
 
 class CallsOf(AsyncCalls):
@@ -279,27 +306,27 @@ def added_of(answer: Mapping[str, Any]) -> Added:
     return Added(tuple(answer["stored_ids"]), () if refused else tuple(answer["skipped_ids"]), refused)
 
 
-def memo_of(row: Mapping[str, Any]) -> Memo:
-    """A text as `memory_text_admin` answers it, or a hit."""
+def memo_of(row: Mapping[str, Any], timezone: str) -> Memo:
+    """A text as `memory_text_admin` answers it, or a hit, its time in the zone of the answer."""
     return Memo(
-        id=row["id"], text=row["text"], speaker=row["speaker"], time=local_time(row["time"]), chat=row["chat_id"],
+        id=row["id"], text=row["text"], speaker=row["speaker"], time=local_time(row["time"], timezone), chat=row["chat_id"],
         confidence=row.get("confidence", 1.0), external_id=row["external_id"], tags=tuple(row["tags"]),
         metadata=row["metadata"], why=row.get("explain", {}),
     )  # fmt: skip
 
 
-def facts_of(rows: Sequence[Mapping[str, Any]]) -> Facts:
-    """Facts as `memory_fact_admin` answers them."""
+def facts_of(rows: Sequence[Mapping[str, Any]], timezone: str) -> Facts:
+    """Facts as `memory_fact_admin` answers them, their times in the zone of the answer."""
     return Facts([
-        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], local_time(row["valid_from"]),
-             local_time(row["valid_to"]), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
+        Fact(row["id"], row["person"] or row["entity"], row["attribute"], row["value"], row["status"], local_time(row["valid_from"], timezone),
+             local_time(row["valid_to"], timezone), row["denied"], row["confidence"], tuple(row["evidence_ids"]))
         for row in rows
     ])  # fmt: skip
 
 
-def local_time(at: float | None) -> datetime | None:
-    """Epoch seconds in the zone of this machine; None for what is undated."""
+def local_time(at: float | None, timezone: str = "") -> datetime | None:
+    """Epoch seconds in the zone of that name, without one in that of this machine; None for what is undated."""
     try:
-        return None if at is None else datetime.fromtimestamp(at).astimezone()
+        return None if at is None else datetime.fromtimestamp(at).astimezone(ZoneInfo(timezone) if timezone else None)
     except (OverflowError, ValueError):  # at the ends of the calendar another zone may have no date
         return None if at is None else datetime.fromtimestamp(at, UTC)

@@ -15,7 +15,7 @@ import httpx
 
 from ...errors import DirectoryInUse, MemoryFault, NotReady
 from ...locale import Language, speaking
-from ...location import TOKEN_ENV, config_file, locate, project_folder
+from ...location import TOKEN_ENV, config_file, configured_language, locate, project_folder
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
 from ..transport import DaemonMemory, LocalMemory, client_of
@@ -47,7 +47,7 @@ class AsyncMemory(AsyncCalls):
 
     The folder may also be given by its configuration file (`….toml`). Opened by `open`, `async with` or the first call, all in one event loop. Its settings are in `a_memorix.toml` in the
     folder, written with the defaults; `settings` changes some of them (`{"embedding.provider": "none"}`). Where a daemon
-    has the folder open, that daemon is asked. The default embedding model is fetched once in the background; until it
+    has the folder open, that daemon is asked, and looked for again when it has ended or moved. The default embedding model is fetched once in the background; until it
     is there, search goes by words. Raises DirectoryInUse where another process has the folder and is no daemon.
     """
 
@@ -69,6 +69,10 @@ class AsyncMemory(AsyncCalls):
         self._process = os.getpid()
         self._installing: asyncio.Task[None] | None = None
 
+    @property
+    def language(self) -> Language:
+        return configured_language(self.config_path) or super().language
+
     async def open(self) -> Self:
         """Open it now, and not with the first call; also after it was closed."""
         self._closed = False
@@ -83,6 +87,23 @@ class AsyncMemory(AsyncCalls):
             await asyncio.gather(self._installing, return_exceptions=True)
         self._memory = self._installing = None
         await self._ways.aclose()
+
+    if not TYPE_CHECKING:
+
+        async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            asked = self._memory
+            try:
+                return await super().call(component, arguments, **named)
+            except NotReady as exc:
+                asked = asked or self._memory
+                if not isinstance(asked, DaemonMemory) or self._closed:
+                    raise
+                if self._memory is asked:  # it has ended or moved: look who has the folder now
+                    ways, self._ways, self._memory = self._ways, contextlib.AsyncExitStack(), None
+                    await ways.aclose()
+                if not isinstance(exc.__cause__, httpx.ConnectError):  # it may have been done already
+                    raise
+            return await super().call(component, arguments, **named)
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -118,13 +139,10 @@ class AsyncMemory(AsyncCalls):
         try:
             with speaking(_chosen_language(self._settings)):  # a configuration that is written has its comments in it
                 await host.start()
-        except DirectoryInUse as exc:
+        except DirectoryInUse:
             if daemon := await asyncio.to_thread(daemon_of, self.config_path):
                 return await self._asking(daemon)
-            raise DirectoryInUse(
-                f"{exc} `amemorix serve --config {self.config_path}` lets several processes share it: a Memory then asks it.",
-                **exc.details,
-            ) from exc
+            raise
         self._ways.push_async_callback(host.stop)
         if self._settings:
             await host.update_config(self._settings)

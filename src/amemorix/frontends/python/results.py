@@ -21,7 +21,7 @@ class Memo:
     text: str
     speaker: str = ""
     time: datetime | None = None
-    """When it was said, in this machine's time zone; None where it is undated."""
+    """When it was said, in the time zone of the memory's settings; None where it is undated."""
     chat: str = ""
     """The chat that it belongs to; empty for what every chat may see."""
     confidence: float = 1.0

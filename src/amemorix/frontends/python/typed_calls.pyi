@@ -372,7 +372,7 @@ class TypedCalls:
         """Count what is stored and tell how current the indexes are."""
     @overload
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListTexts]) -> records.Texts:
-        """Page through what is stored, the last stored first."""
+        """Page through what is stored, the last stored first, or what was said last."""
     @overload
     def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
@@ -839,7 +839,7 @@ class AsyncTypedCalls:
         """Count what is stored and tell how current the indexes are."""
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListTexts]) -> records.Texts:
-        """Page through what is stored, the last stored first."""
+        """Page through what is stored, the last stored first, or what was said last."""
     @overload
     async def call(self, component: Literal['memory_text_admin'], /, *, action: Literal['get', 'show'], **arguments: Unpack[records.GetTexts]) -> records.FoundTexts:
         """Show texts by their ids."""
