@@ -59,8 +59,6 @@ _OF_WEEKS = frozenset("周每星期礼拜天点号") | {"every", "week"}
 _PARTICLES = frozenset("我你他她它的了在是有和就也都很着过吧呢啊吗呀嘛哦啦个这那一不没还把被给跟到去来上下现正要")
 _MOST_LIKE_ONE = frozenset({"home", "work", "identity"})
 """Kinds of which most matters have one value at a time: whatever changes there, takes the place of what was."""
-_NAMES = frozenset({"pet", "child", "partner", "spouse"})
-"""Attributes whose values are names: who is spoken of is still there."""
 _HAPPENED = frozenset({"event", "opinion"})
 """Kinds that say what was at a time: hardly anything later changes that."""
 _SYSTEM = (
@@ -617,14 +615,10 @@ def _is_moved(old: Said, new: Said) -> bool:
 
 
 def _names_its_value(typed: Statement, text: str) -> bool:
-    """Whether a text says of a value that it is so: 搬到福田了, of 福田, and not 从福田搬走了."""
-    if not typed.is_typed:
+    """Whether a text says of a place that it is so: 搬到福田了, of 福田, and not 从福田搬走了."""
+    if not typed.is_typed or typed.kind not in ("home", "work"):
         return False
     folded, value = fold(text), re.escape(typed.key[1])
-    if typed.key[0] in _NAMES:
-        cues = _cues()
-        called = typed.key[1].partition(" (")[0] in folded
-        return called and not (cues["end"].search(folded) or cues["negation"].search(folded))
     return re.search(rf"(?:[到在去回进住]|\b(?:to|in|at|into)\b) *{value}", folded) is not None and not (
         re.search(rf"(?:不|没|从|离开|\bfrom\b|\bleft\b|\bnot\b|n't\b).{{0,8}}{value}", folded)
     )

@@ -357,7 +357,7 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    longest = max(request.wait, *(item.wait for item in request.items))  # "" < "indexed" < "vectors"
+    longest: Wait = max([request.wait, *(item.wait for item in request.items)])  # "" < "indexed" < "vectors"
     return TextsResult(
         results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)],
         wait_error=await wait_error(kernel, longest, [stored for one in outcomes for stored in one.stored]),

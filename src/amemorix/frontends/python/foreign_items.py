@@ -60,7 +60,7 @@ class ForeignItems:
             source=self._source,
             limit=min(MOST_HITS, limit),
         )
-        return answer["hits"]
+        return list(answer["hits"])
 
 
 def chat_of(root: str, names: Iterable[str | None]) -> str:
