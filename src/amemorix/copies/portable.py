@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +24,7 @@ from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.copies import HIGHEST_NUMBER, Inventory, building
 from ..store.file_swap import DATABASE_FILE, incoming
+from ..store.keys import Keyring
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
 from ..store.ports import Connection
@@ -33,7 +34,7 @@ from ..store.rows import embeddings as embedding_rows
 from . import cursor_check
 from .backup_folder import BackupFolder
 from .backups import carried_out, hosted
-from .database_swap import DatabaseTakeover
+from .database_swap import DatabaseTakeover, PurgeAgain
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
 from .worker import CopyThread, using_files
 
@@ -72,7 +73,7 @@ class PortableService:
         derivers: Iterable[ChangeFollower],
         clock: Clock,
         thread: CopyThread,
-        purge_again: Callable[[Path, Path], int],
+        purge_again: PurgeAgain,
     ) -> None:
         self._store = store
         self._backups = backups
@@ -113,7 +114,7 @@ class PortableService:
 
         def make_ready() -> PortableHeader:
             self._must_be_empty()
-            return built(self._store.folder, place, self._thread)
+            return built(self._store.folder, place, self._thread, self._store.keys)
 
         header = await carried_out(
             make_ready, reopen, kernel, takeover, store=self._store, thread=self._thread, what="import"
@@ -169,14 +170,14 @@ def refuse_unless_empty(db: Connection) -> None:
         )
 
 
-def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
+def export_older(database: Path, place: Path, thread: CopyThread, keys: Keyring | None) -> Exported:
     """Export a database that another state of the program wrote and nobody has open: what there is a place for in this
     one, without vectors, and with all that is derived anew from the change log. Blocking.
 
     Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
     """
     wanted = dict[str, list[str]]()
-    with open_copy(database) as db, in_memory() as own:
+    with open_copy(database, keys) as db, in_memory() as own:
         schema = migrations()[-1][0]
         build(own, schema)
         of_file(db).execute("begin")
@@ -255,7 +256,7 @@ def _taken(place: Path) -> Conflict:
     return Conflict(f"path: {place} is there already.", field="path")
 
 
-def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
+def built(data: Path, path: Path, thread: CopyThread, keys: Keyring | None) -> PortableHeader:
     """Make the database that an export describes ready to be that of a data directory. Blocking.
 
     Raises InvalidRequest if the file is no whole export, StorageFailure if the disk refuses.
@@ -271,7 +272,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     thread.step("reading", path.stat().st_size)
     to.unlink(missing_ok=True)
     try:
-        with building(to, header.schema) as db, path.open("rb") as file:
+        with building(to, header.schema, keys) as db, path.open("rb") as file:
             _fill(db, header, file, path, thread)
     except (DatabaseError, OSError, OverflowError, ValueError) as exc:
         to.unlink(missing_ok=True)
@@ -281,7 +282,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     except BaseException:
         to.unlink(missing_ok=True)
         raise
-    copy_rows.begin_history(to)
+    copy_rows.begin_history(to, keys)
     return header
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -144,6 +145,7 @@ async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | 
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
     from ...forgetting.files import purge_again
+    from ...store.keys import open_keyring
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
@@ -152,8 +154,11 @@ async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | 
         return None
     thread = CopyThread()
     try:
+        keys = await asyncio.to_thread(open_keyring, config.storage.encryption, folder, os.environ, now=time.time())
         with thread.doing("work"):
-            memory = OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again)
+            memory = OfflineMemory(
+                folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again, keys=keys
+            )
             return await _shown(thread.run(lambda: work(memory)), thread)
     finally:
         await asyncio.to_thread(thread.close)
