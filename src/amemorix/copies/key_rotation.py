@@ -17,7 +17,7 @@ from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, decide, forget_incoming, incoming, link_or_copy
-from ..store.keys import DataKey, Keyring, is_plain, read_secret
+from ..store.keys import KEYS_FILE, DataKey, Keyring, is_plain, read_secret
 from ..store.metadata_store import MetadataStore, noted
 from ..store.queries import DatabaseError
 from ..store.sealed_files import is_sealed, key_of, opened_chunks
@@ -31,6 +31,12 @@ REPLACED = "memory.replaced"
 """The database that another one has taken the place of, until that was opened."""
 OPEN_FILES = (".lock", "daemon.json", ".reserve")
 """What the names of files begin with that hold nothing of the memory."""
+
+
+DATABASES = ("memory.db", "memory.before-migration", REPLACED)
+"""What the names of databases begin with."""
+READABLE = (MANIFEST, "current.json")
+"""Files of numbers and ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +61,10 @@ class FilesByKey:
             with suppress(FileNotFoundError):
                 if is_sealed(path):
                     key = key_of(path, keys)
-                elif path.name.startswith(DATABASE_FILE.removesuffix("db")) and path.suffix not in (
-                    ".keys",
-                    ".1",
-                    ".toml",
-                ):
+                elif path.name.startswith(DATABASES) and not is_plain(path):
                     key = keys.fitting(path)
-                    if is_plain(path):
-                        made.plain.append(name)
-                        continue
                 else:
-                    if path.name not in (MANIFEST, "current.json") and not path.name.startswith("memory.keys"):
+                    if path.name not in READABLE and not path.name.startswith(KEYS_FILE):
                         made.plain.append(name)
                     continue
                 made.of_key.setdefault(key.id if key else "", []).append(name)
@@ -163,13 +162,16 @@ class KeyService:
         await self._store.give_up_copy()
         await asyncio.to_thread(forget_incoming, database)
 
-    def prune(self) -> list[str]:
-        """Forget retired keys that no file needs; names them. Blocking."""
-        if self._store.keys is None:
-            return []
-        (self._store.folder / REPLACED).unlink(missing_ok=True)
-        needed = FilesByKey.found(self._store.folder, self._backups, self._store.keys).of_key
-        return self._store.keys.keep_only(needed)
+    async def prune(self) -> None:
+        """Forget retired keys that no file needs; none while there are files whose key cannot be told."""
+        keys, store = self._store.keys, self._store
+        if keys is None or store.exchanging:
+            return
+        async with using_files(store):
+            await asyncio.to_thread((store.folder / REPLACED).unlink, missing_ok=True)
+            needed = (await self.files()).of_key
+            if "" not in needed:
+                await asyncio.to_thread(keys.forget_retired, needed)
 
 
 class _Rekeyed:

@@ -10,6 +10,7 @@ from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from ..store.keys import Keyring
 from ..store.queries import DatabaseError
+from .age_files import ExportKey
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .database_swap import DatabaseTakeover, PurgeAgain
@@ -62,13 +63,13 @@ class OfflineMemory:
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
-    def export(self, file: Path) -> Exported:
+    def export(self, file: Path, key: ExportKey) -> Exported:
         """Export a database that this program cannot open because another state of it wrote it. Raises StorageFailure."""
-        return export_older(self._database, file, self._thread, self._keys)
+        return export_older(self._database, file, self._thread, self._keys, key)
 
-    def take_in(self, path: Path) -> PortableHeader:
+    def take_in(self, path: Path, key: ExportKey) -> PortableHeader:
         """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
-        header_of(path)
+        header_of(path, key)
         try:
             if self._database.exists():
                 with open_copy(self._database, self._keys) as db:
@@ -76,7 +77,7 @@ class OfflineMemory:
         except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
         backups = BackupFolder(self._folder, self._roots, self._keys)
-        header = built(self._folder, path, self._thread, self._keys)
+        header = built(self._folder, path, self._thread, self._keys, key)
         takeover = DatabaseTakeover(
             self._folder, backups, "import_export", now=self._now, purge_again=self._purge_again, file=path.name, door="cli"
         )  # fmt: skip

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..copies.age_files import AGE
 from ..copies.backup_folder import MANIFEST, SETTINGS, BackupFolder
 from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
@@ -36,7 +37,6 @@ from .journals import JOURNALS, NO_OPERATION, SearchPatterns
 
 __all__ = ["UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "warnings_of"]
 
-AGE = b"age-encryption.org/"
 LOST_KEY = "encrypted with a key that this memory does not have"
 PORTION = 1 << 18
 OURS = "memory."

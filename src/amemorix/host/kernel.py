@@ -276,7 +276,7 @@ class SDKMemoryKernel:
     async def _copies(self) -> None:
         """Clear away what a process that ended left unfinished, then make the backups that are due; for ever."""
         await asyncio.to_thread(self.portable.sweep)
-        await asyncio.to_thread(self.keys.prune)
+        await self.keys.prune()
         await self.backups.run()
 
     async def pause(self) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import hashlib
 import hmac
 import json
 import os
 import secrets
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +32,8 @@ FORMAT = "amemorix-keys/1"
 LEAST_CHARS = 12
 """Of a passphrase."""
 COMMAND_SECONDS = 60
+CHECK_BYTES = 4
+"""Of the checksum in a recovery code."""
 _ARGON2 = {"kdf": "argon2id", "memory_kib": 65_536, "iterations": 3, "lanes": 1}
 """RFC 9106, second choice, but in one lane: OpenSSL 3 hangs where several threads derive in several lanes at once."""
 
@@ -53,11 +55,16 @@ class DataKey:
 
     @property
     def pages(self) -> bytes:
-        return derived(self.raw, "amemorix database")
+        return derived(self.raw, "amemorix/database")
 
     @property
     def files(self) -> bytes:
-        return derived(self.raw, "amemorix files")
+        return derived(self.raw, "amemorix/files")
+
+    @property
+    def recovery_code(self) -> str:
+        """The key and a checksum, to be written down."""
+        return base64.b64encode(self.raw + hashlib.sha256(self.raw).digest()[:CHECK_BYTES]).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class _Wrapping:
         known = dict(told or {**kind, "salt": secrets.token_hex(16)})
         salt = bytes.fromhex(known["salt"])
         if known["kind"] == "raw":
-            return cls(known, derived(secret, "amemorix wrapping", salt))
+            return cls(known, derived(secret, "amemorix/wrapping", salt))
         from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
         argon = Argon2id(
@@ -113,9 +120,23 @@ class Keyring:
         self._cache_mb = cache_mb
 
     @classmethod
-    def create(cls, folder: Path, secret: bytes, *, now: float, cache_mb: int = 64) -> Keyring:
-        """A new keyring with one random key, saved."""
-        key = DataKey("k1", secrets.token_bytes(32), now)
+    def create(
+        cls,
+        folder: Path,
+        secret: bytes,
+        *,
+        now: float,
+        cache_mb: int = 64,
+        recovery: str = "",
+        database: Path | None = None,
+    ) -> Keyring:
+        """A new keyring with one random key, or that of a recovery code, saved.
+
+        Raises StorageFailure for a code that is misspelt, or not that of the database.
+        """
+        key = DataKey("k1", _recovered(recovery) if recovery else secrets.token_bytes(32), now)
+        if database and (page := _first_page(database)) and not cipher_pages.fits(page, key.pages):
+            raise StorageFailure(f"{database} is encrypted with another key.", file=str(database))
         made = cls(
             folder, id=secrets.token_hex(8), secret=secret, wrapping=_Wrapping.of(secret), keys=[key], current=key.id,
             cache_mb=cache_mb,
@@ -191,8 +212,9 @@ class Keyring:
         sync_folder(self.folder)
 
     def confirm(self) -> None:
-        """The memory was opened with it: forget the version before."""
-        (self.folder / f"{KEYS_FILE}.1").unlink(missing_ok=True)
+        """The memory was opened with it: forget the version before, and what a crash left of another."""
+        for end in ("1", "draft"):
+            (self.folder / f"{KEYS_FILE}.{end}").unlink(missing_ok=True)
 
     def change(self, secret: bytes) -> None:
         """Wrap the data keys by another secret."""
@@ -213,15 +235,13 @@ class Keyring:
             self._keys[key.id], self._current = replace(key, retired_at=None), key.id
             self.save()
 
-    def keep_only(self, wanted: Iterable[str]) -> list[str]:
-        """Forget the keys that are neither current nor among these; names them."""
-        gone = [id_ for id_ in self._keys if id_ not in {self._current, *wanted}]
-        if gone:
+    def forget_retired(self, but: Container[str]) -> None:
+        """Forget the retired keys that are not among these."""
+        if gone := [key.id for key in self._keys.values() if key.retired_at is not None and key.id not in but]:
             for id_ in gone:
                 del self._keys[id_]
             self.save()
             self.confirm()
-        return gone
 
     # which key a file has
 
@@ -263,6 +283,15 @@ def _first_page(path: Path) -> bytes:
 
 def _about(keyring: str, key: str) -> str:
     return f"{FORMAT}|{keyring}|{key}"
+
+
+def _recovered(code: str) -> bytes:
+    with suppress(ValueError):
+        held = base64.b64decode("".join(code.split()), validate=True)
+        raw, check = held[:-CHECK_BYTES], held[-CHECK_BYTES:]
+        if len(raw) == 32 and hashlib.sha256(raw).digest()[:CHECK_BYTES] == check:
+            return raw
+    raise StorageFailure("It is no recovery code: something in it is misspelt.")
 
 
 def open_keyring(settings: Encryption, folder: Path, environ: Mapping[str, str], *, now: float) -> Keyring | None:
@@ -367,12 +396,12 @@ def _of_command(command: Iterable[str]) -> str:
 
 
 def _understood(text: str) -> bytes:
-    """64 hex digits, or base64 of 32 bytes, or what `recovery_words` wrote: a key. Else a passphrase."""
+    """64 hex digits or base64 of 32 bytes are a key, anything else a passphrase."""
     text = text.strip()
     with suppress(ValueError):
         if len(text) == 64:
             return bytes.fromhex(text)
-    with suppress(ValueError, binascii.Error):
+    with suppress(ValueError):
         raw = base64.b64decode(text, validate=True)
         if len(raw) == 32:
             return raw

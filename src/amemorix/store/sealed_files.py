@@ -39,9 +39,10 @@ UNBOUND = ("memory.toml",)
 class SealedWriter:
     """A new file that is sealed as it is written; whole and on disk when it is closed."""
 
-    def __init__(self, path: Path, keys: Keyring) -> None:
+    def __init__(self, path: Path, keys: Keyring, *, as_: Path | None = None) -> None:
+        """`as_` is the name that it is bound to, if it gets that later."""
         salt = secrets.token_bytes(_SALT)
-        self._key = _key(keys.current.files, salt, path)
+        self._key = _key(keys.current.files, salt, as_ or path)
         self._file = open(path, "xb", opener=private_opener)  # noqa: SIM115 - closed by `close`
         self._file.write(MAGIC + salt)
         self._rest, self._number, self._size = bytearray(), 0, 0
@@ -202,7 +203,7 @@ def _first_opened(keys: list[bytes], nonce: bytes, chunk: bytes, path: Path) -> 
 
 def _key(files: bytes, salt: bytes, path: Path) -> bytes:
     name = path.name if path.name in UNBOUND else f"{path.parent.name}/{path.name}"
-    return derived(files, f"amemorix sealed {name}", salt)
+    return derived(files, f"amemorix/sealed/{name}", salt)
 
 
 def _nonce(number: int, last: bool) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyrage
 import pytest
 
 from amemorix import AMemorixHostService
@@ -19,7 +20,7 @@ from amemorix.errors import InvalidConfig, StorageFailure
 from amemorix.store import driver
 from amemorix.store.keys import KEYS_FILE, Keyring
 from amemorix.store.sealed_files import SealedFolder, load_bytes
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder, memory_host, pause_background
 from entrance import admin_of, call, contents, data_of, said, told
 
 keys_of, runtime = admin_of("memory_key_admin"), admin_of("memory_runtime_admin")
@@ -78,7 +79,7 @@ async def story(host: AMemorixHostService) -> list[str]:
 
 def needles(host: AMemorixHostService, said: list[str]) -> set[bytes]:
     vectors = [bytes(row[0]) for row in rows_with(host, "select vector from embeddings limit 50")]
-    terms = [bytes(row[0]) for row in rows_with(host, "select terms from paragraphs limit 50")]
+    terms = [bytes(row[0]) for row in rows_with(host, "select v from terms limit 50")]
     texts = [one.encode(form) for one in said for form in ("utf-8", "utf-16-le")]
     return {*(vector[:16] for vector in vectors), *(term[:12] for term in terms if len(term) > 12), *texts}
 
@@ -304,7 +305,7 @@ async def test_backups_of_three_keys_come_back_and_the_last_of_a_key_takes_it_al
         await host.settle(600)
         await runtime(host, "save")
     async with encrypted(tmp_path) as host:
-        await asyncio.to_thread(host.kernel.keys.prune)
+        await host.kernel.keys.prune()
         assert [key["id"] for key in (await keys_of(host, "status"))["keys"]] == ["k4"]
 
 
@@ -371,9 +372,8 @@ async def test_a_purge_looks_through_decrypted_files(tmp_path: Path) -> None:
         with encrypted_file(host, "other.db") as other:
             other.execute("create table notes (x)")
             other.execute("insert into notes values ('Zanzibar quixotic pineapple marmalade')")
-        receipt = (await call(host, "memory_delete_admin", action="execute", mode="chat", selector="c", purge=True))[
-            "receipt"
-        ]
+        again = {"action": "execute", "mode": "chat", "selector": "c", "purge": True}
+        receipt = (await host.invoke("memory_delete_admin", again))["receipt"]
         assert list(receipt["found"]) == ["other.db"], "a file of somebody else, who has the key"
 
 
@@ -407,3 +407,40 @@ async def test_a_pasted_key_is_no_name_of_a_variable(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig):
         async with memory_host(tmp_path, **{"storage.encryption.key_env": "a5" * 32}):
             pass
+
+
+IDENTITY = pyrage.x25519.Identity.generate()
+
+
+@pytest.mark.parametrize("by", ["recipients", "passphrase"])
+async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) -> None:
+    environ = {"KEY": SECRET, "ID": str(IDENTITY), "PASS": "a passphrase of an export"}
+    how: dict[str, Any] = (
+        {"recipients": [str(IDENTITY.to_public())]} if by == "recipients" else {"passphrase_env": "PASS"}
+    )
+    opening = {"identity_env": "ID"} if by == "recipients" else {"passphrase_env": "PASS"}
+    async with memory_host(tmp_path / "one", environ=environ, **ON) as host:
+        for number in range(300):
+            await told(host, f"The blue kettle number {number}.", external_id=str(number))
+        await host.settle(600)
+        await pause_background(host)
+        answer = await host.invoke("memory_runtime_admin", {"action": "export"})
+        assert "only with `plain`" in answer["error"]
+        made = await runtime(host, "export", **how)
+        file = Path(made["path"])
+        raw = file.read_bytes()
+        assert (b"kettle" in raw, raw.startswith(b"age-encryption.org/v1"), made["bytes"]) == (False, True, len(raw))
+        clear = await runtime(host, "export", plain=True)
+        assert b"kettle" in Path(clear["path"]).read_bytes()
+    opened = pyrage.decrypt(raw, [IDENTITY]) if by == "recipients" else pyrage.passphrase.decrypt(raw, environ["PASS"])
+    assert opened.splitlines()[1:-1] == Path(clear["path"]).read_bytes().splitlines()[1:-1]
+    async with memory_host(tmp_path / "two", environ=environ, backup={"roots": [str(file.parent)]}, **ON) as host:
+        for wrong in ({}, {"identity_env": "PASS"}, {"passphrase_env": "KEY"}):
+            answer = await host.invoke("memory_runtime_admin", {"action": "import_export", "path": str(file), **wrong})
+            assert answer["error_code"] == "invalid_request", answer
+        short = file.with_name("short.age")
+        short.write_bytes(raw[: len(raw) // 2])
+        answer = await host.invoke("memory_runtime_admin", {"action": "import_export", "path": str(short), **opening})
+        assert answer["error_code"] == "invalid_request", answer
+        await runtime(host, "import_export", path=str(file), **opening)
+        assert len(rows_with(host, "select 1 from paragraphs")) == 300
