@@ -31,7 +31,7 @@ from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed, take_
 from .database_swap import DatabaseTakeover, PurgeAgain
 from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "put_in_place"]
+__all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "no_purge", "put_in_place", "room"]
 
 T = TypeVar("T")
 LOOK_SECONDS = 30.0

@@ -21,7 +21,7 @@ from ..store.private_files import sync_folder
 from ..store.queries import DatabaseError
 from .backup_folder import Backup, BackupFolder, Manifest, Reason, take_keys_along
 
-__all__ = ["DatabaseTakeover", "PurgeAgain"]
+__all__ = ["DatabaseTakeover", "INDEXES", "PurgeAgain"]
 
 INDEXES = "indexes"
 PurgeAgain = Callable[[Path, Path, Keyring | None], int]

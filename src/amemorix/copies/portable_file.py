@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import InvalidRequest
 from .age_files import ExportKey
 
-__all__ = ["PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "rows_of_file"]
+__all__ = ["IN_THE_CLEAR", "PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "rows_of_file"]
 
 FORMAT = "amemorix-portable"
 FIRST = b'{"format": "amemorix-portable"'
