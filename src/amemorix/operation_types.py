@@ -1198,6 +1198,7 @@ class Export(TypedDict, total=False):
     node: str
     depth: int
     path: str
+    plain: bool
 
 
 class ExportMemory(TypedDict, total=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.copies.key_switch import decrypt, encrypt
+from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
+from amemorix.store.sealed_files import size_of
 from amemorix.testing import HashEmbedder, memory_host
 from lives import Life, Tell
 
@@ -98,3 +102,46 @@ async def test_a_process_killed_at_any_moment_of_a_rotation(tmp_path: Path, seed
     first = life.heard()
     await asyncio.sleep(random.Random(seed).uniform(0.2, 2.5))
     await holds_everything(tmp_path, [first, *life.kill()])
+
+
+async def switch(tell: Tell, what: str, folder: Path) -> None:
+    """Encrypt a memory that is in the clear, or the opposite, and die before the N-th change of a file's name."""
+    way, _, step = what.partition(" ")
+    keys = keyring(folder)
+    die_before(int(step), folder)
+    (encrypt if way == "on" else decrypt)(folder, keys)
+    tell({"done": way})
+
+
+def keyring(folder: Path) -> Keyring:
+    secret = SECRET["KEY"].encode()
+    there = (folder / KEYS_FILE).exists()
+    return Keyring.read(folder / KEYS_FILE, secret) if there else Keyring.create(folder, secret, now=0)
+
+
+@pytest.mark.parametrize("way", ["on", "off"])
+async def test_a_process_killed_while_encryption_is_switched(tmp_path: Path, way: str) -> None:
+    before = {} if way == "off" else {"storage.encryption.enabled": False}
+    after = {} if way == "on" else {"storage.encryption.enabled": False}
+    async with memory_host(tmp_path, environ=SECRET, embed=HashEmbedder(16), **{**ON, **before}) as host:
+        await host.invoke("ingest_text", {"text": "The blue kettle.", "external_id": "k", "source_type": "note"})
+        host.staging()[0].put("talk.txt", b"a file that waits")
+        folder = host.kernel.store.folder
+    keyring(folder)
+    whole = tmp_path / "whole"
+    shutil.copytree(folder, whole)
+    for step in range(40):
+        life = Life(switch, f"{way} {step}", folder)
+        killed = life.rest() == []
+        (encrypt if way == "on" else decrypt)(folder, keyring(folder))  # as the command does when it is called again
+        assert is_plain(folder / "memory.db") is (way == "off")
+        async with memory_host(tmp_path, environ=SECRET, embed=HashEmbedder(16), **{**ON, **after}) as host:
+            answer = await host.invoke("search_memory", {"query": "kettle"})
+            assert [hit["content"] for hit in answer["hits"]] == ["The blue kettle."]
+            staged = host.staging()[0]
+            assert [size_of(path) for path in staged.folder.glob("u*/*")] == [len(b"a file that waits")]
+        if not killed:
+            return
+        shutil.rmtree(folder)
+        shutil.copytree(whole, folder)
+    raise AssertionError("it never came to its end")

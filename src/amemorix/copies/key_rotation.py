@@ -16,7 +16,7 @@ from ..errors import Conflict, StorageFailure
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
-from ..store.file_swap import DATABASE_FILE, decide, forget_incoming, incoming, link_or_copy
+from ..store.file_swap import DATABASE_FILE, REPLACED, decide, forget_incoming, incoming, link_or_copy
 from ..store.keys import KEYS_FILE, DataKey, Keyring, is_plain, read_secret
 from ..store.metadata_store import MetadataStore, noted
 from ..store.queries import DatabaseError
@@ -25,10 +25,8 @@ from .backup_folder import MANIFEST, BackupFolder
 from .backups import hosted, no_purge
 from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["REPLACED", "FilesByKey", "KeyService"]
+__all__ = ["FilesByKey", "KeyService"]
 
-REPLACED = "memory.replaced"
-"""The database that another one has taken the place of, until that was opened."""
 OPEN_FILES = (".lock", "daemon.json", ".reserve")
 """What the names of files begin with that hold nothing of the memory."""
 
@@ -147,7 +145,7 @@ class KeyService:
                 takeover = _Rekeyed(database, keys, key, now=self._clock.now())
                 try:
                     await noted(store)  # before the copy is whole: it is in there
-                    await store.copy_until_closed(incoming(database), keys.scratch(key))
+                    await store.copy_until_closed(incoming(database), keys.page_key_of(key))
                     if act := acting():
                         act.over = True
                     await reopen(kernel, takeover)
@@ -168,7 +166,6 @@ class KeyService:
         if keys is None or store.exchanging:
             return
         async with using_files(store):
-            await asyncio.to_thread((store.folder / REPLACED).unlink, missing_ok=True)
             needed = (await self.files()).of_key
             if "" not in needed:
                 await asyncio.to_thread(keys.forget_retired, needed)

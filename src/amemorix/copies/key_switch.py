@@ -12,12 +12,11 @@ from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.driver import PageKey
-from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy
+from ..store.file_swap import DATABASE_FILE, REPLACED, decide, finish_exchange, incoming, link_or_copy
 from ..store.keys import Keyring, is_plain
 from ..store.sealed_files import SealedWriter, is_sealed, opened_chunks
 from .backups import room
 from .database_swap import INDEXES
-from .key_rotation import REPLACED
 
 __all__ = ["decrypt", "encrypt"]
 
@@ -37,14 +36,15 @@ def encrypt(folder: Path, keys: Keyring) -> bool:
         _exchange(database, PLAIN, keys.page_key(), keys)
     _wipe(folder / REPLACED, folder / "memory.before-migration", *(folder / INDEXES).rglob("*"))
     shutil.rmtree(folder / INDEXES, ignore_errors=True)
-    for path in (folder / IMPORTS / STAGING).glob("u*/*"):
+    for path in _staged(folder):
         if not is_sealed(path):
-            draft = path.with_name(f".{path.name}")
+            draft, old = path.with_name(f".{path.name}.draft"), path.with_name(f".{path.name}.old")
             with SealedWriter(draft, keys, as_=path) as sealed, path.open("rb") as file:
                 while block := file.read(BLOCK):
                     sealed.write(block)
-            _wipe(path)
-            draft.rename(path)
+            link_or_copy(path, old)
+            os.replace(draft, path)
+            _wipe(old)
     return switched
 
 
@@ -58,9 +58,9 @@ def decrypt(folder: Path, keys: Keyring) -> bool:
     (folder / REPLACED).unlink(missing_ok=True)
     (folder / "memory.before-migration").unlink(missing_ok=True)
     shutil.rmtree(folder / INDEXES, ignore_errors=True)
-    for path in (folder / IMPORTS / STAGING).glob("u*/*"):
+    for path in _staged(folder):
         if is_sealed(path):
-            draft = path.with_name(f".{path.name}")
+            draft = path.with_name(f".{path.name}.draft")
             with draft.open("wb") as file:
                 for chunk in opened_chunks(path, keys):
                     file.write(chunk)
@@ -86,6 +86,17 @@ def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> N
         to.unlink(missing_ok=True)
         raise StorageFailure(f"{to} cannot be written: {exc.strerror}.", file=str(to)) from exc
     decide(database)
+
+
+def _staged(folder: Path) -> list[Path]:
+    """The files that wait to be imported, without what a crash left beside them."""
+    found = sorted((folder / IMPORTS / STAGING).glob("u*/*"))
+    whole = [path for path in found if not path.name.startswith(".")]
+    for left in (path for path in found if path.name.startswith(".")):
+        if any(left.samefile(path) for path in whole):
+            left.unlink()  # a second name of what is there still
+        _wipe(left)
+    return whole
 
 
 def _wipe(*paths: Path) -> None:

@@ -229,10 +229,13 @@ class Keyring:
         return key
 
     def make_current(self, key: DataKey, now: float) -> None:
-        """Encrypt with this key from now on, and retire the one before."""
-        if key.id != self._current:
-            self._keys[self._current] = replace(self.current, retired_at=now)
-            self._keys[key.id], self._current = replace(key, retired_at=None), key.id
+        """Encrypt with this key from now on, and retire every other."""
+        known = {
+            id_: replace(one, retired_at=None if id_ == key.id else one.retired_at or now)
+            for id_, one in self._keys.items()
+        }
+        if (known, key.id) != (self._keys, self._current):
+            self._keys, self._current = known, key.id
             self.save()
 
     def forget_retired(self, but: Container[str]) -> None:
@@ -263,8 +266,8 @@ class Keyring:
         key = self.fitting(path) if path is not None else None
         return PageKey((key or self.current).pages, self._cache_mb)
 
-    def scratch(self, key: DataKey) -> PageKey:
-        """How to write a database with a key that is not the current one."""
+    def page_key_of(self, key: DataKey) -> PageKey:
+        """How to open a database that has this key."""
         return PageKey(key.pages, self._cache_mb)
 
 

@@ -33,7 +33,7 @@ class ReadOnlyDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path if _IN_MEMORY in path.parents else path.resolve()
+        self._path = path if path.parent == _IN_MEMORY else path.resolve()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
             self._db = self._opened()
@@ -91,7 +91,7 @@ class ReadOnlyDatabase:
             header = file.read(_HEADER)
         if not header.startswith(PLAIN_HEADER) or len(header) < _HEADER:
             raise InvalidRequest(f"{self._path.name} is no SQLite database.", field="path")
-        if _IN_MEMORY in self._path.parents:
+        if self._path.parent == _IN_MEMORY:
             db = _deserialized(self._path.read_bytes())
         else:
             db = connect(self._address(header), folders=FOREIGN, uri=True)

@@ -153,20 +153,22 @@ class Database:
     def _copy_until_closed(self, db: Connection, to: Path, key: PageKey, ready: Callable[[], None]) -> None:
         source = of_file(db)
         pages = max(1, min(COPY_PAGES, source.execute("pragma page_count").fetchone()[0] // 2))
-        open_ = True
+        open_, nearly_done = True, False
 
         def between(_status: int, remaining: int, _total: int) -> None:
             """Run the writes that wait; before the last step, those that come until the database is closed."""
-            nonlocal open_
-            held = 0 < remaining <= pages
-            if held and open_:
+            nonlocal open_, nearly_done
+            if remaining and remaining <= pages and not nearly_done:
+                nearly_done = True
                 ready()
-            while open_ and remaining and (held or not self._jobs.empty()):
+            while open_ and remaining and (nearly_done or not self._jobs.empty()):
                 jobs, open_ = self._take()
                 self._run(source, jobs)
                 if self._giving_up.is_set():
                     raise NotReady("The copy was given up.")
-            if not open_ and not held and remaining:
+                if not nearly_done:
+                    break  # a page is copied between two transactions, however many wait
+            if not (open_ or nearly_done):
                 raise NotReady("The memory is being closed.")
 
         try:

@@ -23,14 +23,10 @@ class TempLookup:
     """
 
     def __init__(self) -> None:
-        if cipher_is_loaded():
-            with tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True) as folder:
-                key = PageKey(secrets.token_bytes(32))
-                self._db = connect(Path(folder, "lookup"), key=key, folders=FOREIGN)
-                self._db.execute("pragma journal_mode = off")
-                self._db.run("scratch_table")
-        else:
-            self._db = connect("", folders=FOREIGN)
+        with tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True) as folder:
+            key = PageKey(secrets.token_bytes(32)) if cipher_is_loaded() else None
+            self._db = connect(Path(folder, "lookup") if key else "", key=key, folders=FOREIGN)
+            self._db.execute("pragma journal_mode = memory")
             self._db.run("scratch_table")
         self._db.execute("begin")
         self._place = 0

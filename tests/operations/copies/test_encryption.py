@@ -444,3 +444,11 @@ async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) ->
         assert answer["error_code"] == "invalid_request", answer
         await runtime(host, "import_export", path=str(file), **opening)
         assert len(rows_with(host, "select 1 from paragraphs")) == 300
+
+
+async def test_a_graph_is_written_in_the_clear_only_if_asked_for(tmp_path: Path) -> None:
+    async with encrypted(tmp_path) as host:
+        await told(host, "A horse.", relations=[{"subject": "Quixote", "predicate": "rides", "object": "Rocinante"}])
+        asked = {"action": "export", "path": "graph.graphml"}
+        assert (await host.invoke("memory_graph_admin", asked))["error_code"] == "invalid_request"
+        assert b"Rocinante" in Path((await call(host, "memory_graph_admin", **asked, plain=True))["path"]).read_bytes()
