@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -15,11 +16,24 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
+if os.environ.get(
+    "AMEMORIX_TEST_ENCRYPTED"
+):  # every memory that the tests make is encrypted, also those of other processes
+    os.environ.setdefault("AMEMORIX_TEST_KEY_FILE", str(Path(tempfile.mkdtemp(prefix="amemorix-key-")) / "key"))
+    Path(os.environ["AMEMORIX_TEST_KEY_FILE"]).write_text("5a" * 32)
+    Path(os.environ["AMEMORIX_TEST_KEY_FILE"]).chmod(0o600)
+    where = str(Path(__file__).parent / "encrypted")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (where, os.environ.get("PYTHONPATH"))))
+    sys.path.insert(0, where)
+    sys.modules.pop("sitecustomize", None)
+    import sitecustomize  # noqa: F401
+
 from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
 from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
+from database_file import encrypted
 
 pytest.register_assert_rewrite("suite")
 Open = Callable[..., Awaitable[AMemorixHostService]]
@@ -52,7 +66,7 @@ def empty_database() -> tuple[bytes, str]:
 def begin(folder: Path) -> None:
     """Lay an empty database where a new memory would make one statement by statement, which takes longer than the rest."""
     data = folder / "data" / "a-memorix"
-    if not data.exists():
+    if not data.exists() and not encrypted():
         data.mkdir(parents=True, mode=0o700)
         raw, id_ = empty_database()
         (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))

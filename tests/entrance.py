@@ -16,6 +16,7 @@ from amemorix.frontends.http.tokens import Tokens
 from amemorix.host.operations import OPERATIONS
 from amemorix.location import TOKEN_ENV, locate
 from amemorix.ops import Operation
+from database_file import open_database
 
 __all__ = ["Turn", "admin_of", "call", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "one_token", "reading", "refused", "rows", "said", "stats", "told", "written"]  # fmt: skip
 
@@ -105,7 +106,7 @@ def _database(where: AMemorixHostService | Path) -> Path:
 def reading(where: AMemorixHostService | Path) -> Iterator[sqlite3.Connection]:
     """The database file of a memory, or of a data folder, as one snapshot that nobody can write to."""
     uri = f"{_database(where).as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
+    with closing(open_database(uri, uri=True, timeout=30, isolation_level=None)) as db:
         db.execute("begin")
         yield db
 
@@ -120,7 +121,7 @@ def rows(
 
 def change(where: AMemorixHostService | Path, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> None:
     """Do to the database file what the memory itself never does."""
-    with closing(sqlite3.connect(_database(where), timeout=30, isolation_level=None)) as db:
+    with closing(open_database(_database(where), timeout=30, isolation_level=None)) as db:
         db.execute("pragma foreign_keys = on")
         db.execute(sql, values)
 

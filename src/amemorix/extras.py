@@ -10,6 +10,7 @@ __all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
     "server": ("jinja2", "starlette", "uvicorn", "python_multipart", "prometheus_client"),
+    "encryption": ("sqlcipher3", "cryptography", "pyrage"),
     "mcp": ("mcp",),
     "minilm": ("safetensors", "tokenizers"),
     "langchain": ("langchain_core",),

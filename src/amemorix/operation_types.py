@@ -29,7 +29,9 @@ __all__ = [
     "CandidateItem",
     "Change",
     "ChangeItem",
+    "ChangeSecret",
     "Changed",
+    "ChangedSecret",
     "Changes",
     "ChatCounts",
     "ChatItem",
@@ -164,6 +166,9 @@ __all__ = [
     "IngestText",
     "IngestTexts",
     "KernelSearchRequest",
+    "KeyItem",
+    "KeyStatus",
+    "KeyVerdict",
     "KindItem",
     "LabelledQuery",
     "LifecycleConfig",
@@ -264,6 +269,7 @@ __all__ = [
     "RetryFailed",
     "RollbackFeedback",
     "RollbackProfile",
+    "RotatedKey",
     "RoundItem",
     "RoundReport",
     "RoundsFound",
@@ -511,6 +517,12 @@ class ChangeItem(TypedDict):
     undo: list[UndoRef]
 
 
+class ChangeSecret(TypedDict, total=False):
+    """Where the new secret is."""
+    key_env: str
+    key_file: str
+
+
 class Changed(TypedDict):
     """What the change came to."""
     success: bool
@@ -518,6 +530,14 @@ class Changed(TypedDict):
     fact: FactItem | None
     facts: list[FactItem]
     undo_id: str
+
+
+class ChangedSecret(TypedDict):
+    """The secret that opens the memory from now on."""
+    success: bool
+    warnings: list[str]
+    changed: bool
+    secret: str
 
 
 class Changes(TypedDict):
@@ -1371,12 +1391,16 @@ class Export(TypedDict, total=False):
     node: str
     depth: int
     path: str
+    plain: bool
 
 
 class ExportMemory(TypedDict, total=False):
     """What to write, and where to."""
     path: str
     vectors: bool
+    recipients: list[str]
+    passphrase_env: str
+    plain: bool
 
 
 class ExportProfile(TypedDict, total=False):
@@ -1923,6 +1947,8 @@ class HitTime(TypedDict):
 class ImportExport(TypedDict, total=False):
     """An export."""
     path: Required[str]
+    identity_env: str
+    passphrase_env: str
 
 
 class ImportItem(TypedDict):
@@ -2076,6 +2102,34 @@ class KernelSearchRequest(TypedDict, total=False):
     rrf_k: int
     stage1: int | None
     used: bool
+
+
+class KeyItem(TypedDict):
+    """A data key; the key itself is never told."""
+    id: str
+    created_at: float
+    retired_at: float | None
+    files: int
+    backups: list[str]
+
+
+class KeyStatus(TypedDict):
+    """Whether the memory is encrypted, and with what."""
+    success: bool
+    warnings: list[str]
+    encrypted: bool
+    secret: str
+    keys: list[KeyItem]
+    plain: list[str]
+    unreadable: list[str]
+
+
+class KeyVerdict(TypedDict):
+    """Whether everything that is encrypted can be read."""
+    success: bool
+    warnings: list[str]
+    sound: bool
+    problems: list[str]
 
 
 class KindItem(TypedDict):
@@ -3085,6 +3139,14 @@ class RollbackFeedback(TypedDict, total=False):
 class RollbackProfile(TypedDict, total=False):
     """How careful to be."""
     strict: bool
+
+
+class RotatedKey(TypedDict):
+    """The key that is used from now on."""
+    success: bool
+    warnings: list[str]
+    rotated: bool
+    key: str
 
 
 class RoundItem(TypedDict):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .store.sealed_files import Folder
 
 __all__ = ["CODE_SCALE", "ChatInfo", "ChatModel", "Embedder", "EmbedderInfo", "Encoded", "Index", "TokenEmbedder"]
 
@@ -127,11 +129,11 @@ class Index(Protocol):
         """Merge what has accumulated, if it is worth it; True if something changed."""
         ...
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write the content as files into an existing empty folder."""
         ...
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """Read what `save` wrote; ValueError or OSError if it cannot be used."""
         ...
 

@@ -251,6 +251,27 @@ def import_(
     remark("Every record is there exactly once.")
 
 
+@app.command()
+def encryption(
+    rows: Annotated[int, typer.Option(min=1_000, help="Turns that are stored in each memory.")] = 10_000,
+    searches: Annotated[int, typer.Option(min=20, help="Questions that each is asked.")] = 400,
+    json_file: JsonFile = None,
+    settings: Settings = None,
+) -> None:
+    """Measure a plain and an encrypted memory in turns; exit code 1 if encryption costs more than it may."""
+    from .encryption import LEAST_INGEST, MOST_SEARCH, run
+
+    report = asyncio.run(run(rows, searches, _patch(settings)))
+    _write(json_file, report.to_json())
+    for what, (plain, encrypted) in (
+        ("turns stored a second", report.ingest_rate), ("search p50, ms", report.search_p50_ms),
+        ("backup, s", report.backup_s), ("open and first answer, s", report.opening_s),
+    ):  # fmt: skip
+        remark(f"{what}: {plain:,} in the clear, {encrypted:,} encrypted ({encrypted / plain:.2f} ×)")
+    if not report.within:
+        raise StorageFailure(f"A search may take {MOST_SEARCH} ×, and {LEAST_INGEST} × are to be stored.")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,

@@ -138,7 +138,7 @@ def test_sql_is_only_in_the_store() -> None:
 
 def test_only_the_store_imports_a_database_driver() -> None:
     """Rooms and Exo's items may be kept in a database of somebody else's."""
-    drivers = {"sqlite3", "psycopg", "aiosqlite"}
+    drivers = {"sqlite3", "sqlcipher3", "psycopg", "aiosqlite"}
     found = {
         str(path.relative_to(PACKAGE))
         for path in FILES

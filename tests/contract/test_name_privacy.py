@@ -10,6 +10,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
+from database_file import content
 from entrance import call, data_of
 
 ADMIN, GRAPH, FACTS = "memory_delete_admin", "memory_graph_admin", "memory_fact_admin"
@@ -29,7 +30,7 @@ def held(folder: Path, name: str) -> list[str]:
     """The files that hold a name, as it stands or as JSON writes it."""
     forms = {name.encode(), json.dumps(name)[1:-1].encode()}
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
+    return [path.name for path in files if any(form in content(path) for form in forms)]
 
 
 # persons

@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import shutil
-import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
+from database_file import open_database
 from entrance import admin_of, contents, data_of, stats
 from lives import Life, Tell
 
@@ -78,7 +78,7 @@ def killed(what: str, folder: Path, delay: float) -> list[dict[str, Any]]:
 
 def names_in(database: Path) -> tuple[set[str], list[int]]:
     """The notes of a database, and how many rows of each kind there are."""
-    with closing(sqlite3.connect(database)) as db:
+    with closing(open_database(database)) as db:
         assert db.execute("pragma integrity_check").fetchall() == [("ok",)]
         assert db.execute("pragma foreign_key_check").fetchall() == []
         names = {row[0] for row in db.execute("select external_id from external_memory_refs")}

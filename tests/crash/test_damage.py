@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from amemorix import AMemorixHostService
 from amemorix.errors import StorageFailure
 from amemorix.indexes.snapshot import Pointer
 from amemorix.testing import HashEmbedder, memory_host
+from database_file import open_database
 
 SETTINGS: dict[str, Any] = {"retrieval": {"noise": {"enabled": False}}}
 TOPICS = ("kettle", "harbour", "violin", "雨伞", "orchard", "lantern", "茶叶", "bicycle")
@@ -335,7 +335,7 @@ async def test_an_empty_file_without_indexes_is_a_memory_not_begun(tmp_path: Pat
 
 def test_a_newer_schema_is_refused_and_left_alone(copies: Callable[[], Path]) -> None:
     folder = copies()
-    with sqlite3.connect(data(folder) / "memory.db") as db:
+    with open_database(data(folder) / "memory.db") as db:
         db.execute("pragma user_version = 99")
     db.close()
     assert "newer" in str(refused(folder))
@@ -344,7 +344,7 @@ def test_a_newer_schema_is_refused_and_left_alone(copies: Callable[[], Path]) ->
 @pytest.mark.parametrize("version", [0, 1])
 def test_the_database_of_another_program_is_refused_and_left_alone(version: int, tmp_path: Path) -> None:
     data(tmp_path).mkdir(parents=True)
-    with sqlite3.connect(data(tmp_path) / "memory.db") as db:
+    with open_database(data(tmp_path) / "memory.db") as db:
         db.execute("create table recipes (name text)")
         db.execute(f"pragma user_version = {version}")
     db.close()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from amemorix.testing import memory_host
+from database_file import open_database
 from import_entrance import admin, jsonl, turn
 from lives import Life, Tell
 
@@ -68,7 +68,7 @@ def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> No
     *counts, status = Life(live, tmp_path, file, CHUNK).rest()
     assert (status, counts[-1]) == ("completed", ROWS)
     assert counts[0] >= reached, "what was stored is not read again"
-    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+    with closing(open_database(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
         assert db.execute("select count(*), count(distinct ref), max(revision) from paragraphs").fetchone() == (
             ROWS,
             ROWS,

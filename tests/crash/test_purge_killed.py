@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from amemorix.forgetting import purge
 from amemorix.testing import HashEmbedder, memory_host
+from database_file import open_database
 from entrance import data_of, rows, told
 from import_entrance import staged_file
 from lives import Life, Tell
@@ -59,7 +59,7 @@ def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int
     data = tmp_path / "data" / "a-memorix"
     assert left(data, texts["gone"]) == []
     assert left(data, texts["stays"]), "what stays is there"
-    with closing(sqlite3.connect(data / "memory.db")) as db:
+    with closing(open_database(data / "memory.db")) as db:
         assert db.execute("select count(*), count(deleted_at) from paragraphs").fetchone() == (30, 0)
         assert db.execute("pragma foreign_key_check").fetchall() == []
 

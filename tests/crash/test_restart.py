@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-import sqlite3
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import closing
@@ -18,6 +17,7 @@ from amemorix import AMemorixHostService
 from amemorix.errors import NotReady
 from amemorix.indexes.vectors import embedding
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, scratch_config
+from database_file import open_database
 from entrance import change, data_of, rows
 from pace import until
 
@@ -201,7 +201,7 @@ async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_b
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
         await host.settle(600)
-        with closing(sqlite3.connect(data_of(host) / "memory.db", isolation_level=None)) as other:
+        with closing(open_database(data_of(host) / "memory.db", isolation_level=None)) as other:
             other.execute("begin immediate")  # the old kernel cannot write yet
             rebuild = asyncio.create_task(host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))
             await asyncio.sleep(0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from typer.testing import CliRunner, Result
 from amemorix.frontends.cli.main import app
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from database_file import open_database
 from test_cli_serve import daemon
 
 TURNS = [
@@ -117,11 +117,11 @@ def looked(*args: str) -> str:
 def spoil(database: Path, damage: str) -> None:
     raw = database.read_bytes()
     if damage == "newer":
-        with closing(sqlite3.connect(database)) as db:
+        with closing(open_database(database)) as db:
             db.execute("pragma user_version = 99")
     elif damage == "other tables":
         database.unlink()
-        with closing(sqlite3.connect(database)) as db:
+        with closing(open_database(database)) as db:
             db.execute("create table diary (entry text)")
     else:
         spoilt = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from amemorix.models.local.install import install
 from amemorix.ports import Encoded
 from amemorix.search.rerank import best_matches
 from amemorix.testing import memory_host
+from database_file import open_database
 from entrance import contents, found, hits, said
 from test_models_tiny import published
 
@@ -96,7 +96,7 @@ async def test_token_vectors_go_with_their_paragraph_and_their_generation(
     database = next((tmp_path / "memory").rglob("*.db"))
 
     def rows() -> list[tuple[int, int]]:
-        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+        with open_database(f"file:{database}?mode=ro", uri=True) as db:
             return db.execute("select generation, length(v) % 32 from paragraph_tokens order by 1, 2").fetchall()
 
     assert rows() == [(1, 0)] * 3

@@ -13,7 +13,7 @@ from .ranking import Retrieval, Weights
 from .section import ReloadLevel, Section, VariableName, live, rebuild, restart
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General",
+    "Advanced", "Chat", "Config", "Embedding", "Encryption", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General",
     "Http", "Imports", "Lifecycle", "Observability", "Profile", "Proxy", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
     "Weights",
 ]  # fmt: skip
@@ -64,6 +64,27 @@ class General(Section):
     )
 
 
+class Encryption(Section):
+    """Whether the data directory is encrypted, and where its secret comes from."""
+
+    enabled: bool = restart(
+        False, "A new memory is encrypted from its first start; `amemorix key enable` encrypts one that is there. Wants `amemorix[encryption]`.",
+    )  # fmt: skip
+    key_env: VariableName = restart(
+        "AMEMORIX_KEY",
+        "Name of the environment variable that holds the secret: 32 bytes as hex or base64, or a passphrase.",
+    )
+    key_file: str = restart(
+        "", "A file with the secret instead: outside of the data directory, readable by nobody else."
+    )
+    key_command: tuple[str, ...] = restart(
+        (), 'A program that prints the secret instead, such as ["pass", "show", "amemorix"].'
+    )
+    cache_mb: int = restart(
+        64, "Page cache of each connection (readers + 1), in which pages are decrypted already.", ge=2, le=4096
+    )
+
+
 class Storage(Section):
     """Where the rows are, and how they are kept."""
 
@@ -76,6 +97,7 @@ class Storage(Section):
     )
     readers: int = restart(2, "Reader threads; as many as cores, not as callers.", ge=1, le=32)
     group_commit_max: int = restart(256, "Most writes that share one commit.", ge=1, le=10_000)
+    encryption: Encryption = Encryption()
 
 
 class Embedding(Section):

@@ -22,9 +22,20 @@ from ..indexes.snapshot import process_mark
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE
+from ..store.keys import KEYS_FILE, Keyring
 from ..store.private_files import make_private, private_opener, sync_folder
 
-__all__ = ["MANIFEST", "ON_PURPOSE", "SETTINGS", "Backup", "BackupFolder", "Manifest", "Reason", "sealed"]
+__all__ = [
+    "MANIFEST",
+    "ON_PURPOSE",
+    "SETTINGS",
+    "Backup",
+    "BackupFolder",
+    "Manifest",
+    "Reason",
+    "sealed",
+    "take_keys_along",
+]
 
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
@@ -101,7 +112,9 @@ class Backup:
 class BackupFolder:
     """Finds, makes and removes backups below the data directory and below other roots; everything here is blocking."""
 
-    def __init__(self, data: Path, roots: Sequence[str | Path] = ()) -> None:
+    def __init__(self, data: Path, roots: Sequence[str | Path] = (), keys: Keyring | None = None) -> None:
+        self.keys = keys
+        """What the memory is encrypted with; its backups may be with others."""
         self.home = data / BACKUPS
         self.roots = tuple(Path(root).expanduser().resolve() for root in roots)
         self._live = data / DATABASE_FILE
@@ -271,6 +284,14 @@ def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
                 watch(len(block))
         seals[path.name] = FileSeal(size, digest.hexdigest())
     return seals
+
+
+def take_keys_along(data: Path, folder: Path) -> None:
+    """Put the wrapped keys of a memory beside a copy of it."""
+    with contextlib.suppress(FileNotFoundError):
+        raw = (data / KEYS_FILE).read_bytes()
+        with open(folder / KEYS_FILE, "wb", opener=private_opener) as file:
+            file.write(raw)
 
 
 def read(folder: Path) -> Backup | None:

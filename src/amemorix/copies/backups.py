@@ -22,14 +22,16 @@ from ..store import operations as operation_rows
 from ..store.compaction import open_copy
 from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
+from ..store.keys import KEYS_FILE, Keyring, is_plain
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
 from ..store.queries import DatabaseError
-from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
-from .database_swap import DatabaseTakeover
+from ..store.sealed_files import new_file
+from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed, take_keys_along
+from .database_swap import DatabaseTakeover, PurgeAgain
 from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "put_in_place"]
+__all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "no_purge", "put_in_place", "room"]
 
 T = TypeVar("T")
 LOOK_SECONDS = 30.0
@@ -59,14 +61,14 @@ class BackupService:
         config: Config,
         clock: Clock,
         thread: CopyThread,
-        purge_again: Callable[[Path, Path], int],
+        purge_again: PurgeAgain,
     ) -> None:
         self._store = store
         self._config = config
         self._clock = clock
         self._purge_again = purge_again
         self._thread = thread
-        self.folder = BackupFolder(store.folder, config.backup.roots)
+        self.folder = BackupFolder(store.folder, config.backup.roots, store.keys)
 
     async def make(self, reason: Reason = "manual", to: str = "") -> Backup:
         """Back the memory up, into the data directory or a folder within a root.
@@ -91,7 +93,7 @@ class BackupService:
         """Read a backup from end to end: (the backup, what is wrong with it). Raises NotFound, InvalidRequest."""
         backup = await asyncio.to_thread(self.folder.find, which)
         with self._thread.doing("verify"):
-            problems = await self._thread.run(lambda: examined(backup, self._thread))
+            problems = await self._thread.run(lambda: examined(backup, self._store.keys, self._thread))
         if problems:  # it may have gone meanwhile
             await asyncio.to_thread(self.folder.find, which)
         return backup, problems
@@ -122,7 +124,7 @@ class BackupService:
             purge_again=self._purge_again, check=lambda: no_purge(self._store),
         )  # fmt: skip
         await carried_out(
-            lambda: put_in_place(self._store.folder, backup, self._thread), reopen, kernel, takeover,
+            lambda: put_in_place(self._store.folder, backup, self._store.keys, self._thread), reopen, kernel, takeover,
             store=self._store, thread=self._thread, what="restore",
         )  # fmt: skip
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
@@ -153,9 +155,11 @@ class BackupService:
             try:
                 self._thread.step("copying")
                 room(folder, self._store.files[0].stat().st_size)
-                to, now = folder / DATABASE_FILE, self._clock.now()
-                found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far))
-                (folder / SETTINGS).write_text(settings_text(self._config), "utf-8")
+                to, now, keys = folder / DATABASE_FILE, self._clock.now(), self._store.keys
+                found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far, keys))
+                with new_file(folder / SETTINGS, keys) as file:
+                    file.write(settings_text(self._config).encode())
+                take_keys_along(self._store.folder, folder)
                 self._thread.step("sealing", to.stat().st_size)
                 manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
                 return self.folder.publish(folder, manifest)
@@ -210,7 +214,7 @@ async def carried_out(
     return ready
 
 
-def examined(backup: Backup, thread: CopyThread) -> list[str]:
+def examined(backup: Backup, keys: Keyring | None, thread: CopyThread) -> list[str]:
     """Compare the files with the manifest and look through the database; without problems it can be restored. Blocking."""
     try:
         thread.step("checksums", backup.bytes)
@@ -222,18 +226,25 @@ def examined(backup: Backup, thread: CopyThread) -> list[str]:
             f"{name} is not what was written" for name in wanted if found.get(name, wanted[name]) != wanted[name]
         ]
         thread.step("contents")
-        return [*problems, *_damage(backup)]
+        return [*problems, *_damage(backup, keys)]
     except OSError as exc:
         return [f"{exc.filename or backup.folder} cannot be read: {exc.strerror}"]
 
 
-def _damage(backup: Backup) -> list[str]:
+def _damage(backup: Backup, keys: Keyring | None) -> list[str]:
     if not backup.manifest.sound:
         return ["the database was damaged when it was set aside"]
     if not backup.database.exists():
         return []
+    if (backup.folder / KEYS_FILE).exists() and not is_plain(backup.database):
+        if keys is None:
+            return ["it is encrypted, and this memory is not"]
+        if keys.fitting(backup.database) is None:
+            return [
+                f"its key is not there, or the first page is damaged: the secret does not fit {KEYS_FILE} beside it"
+            ]
     try:
-        with open_copy(backup.database, unchanged=True) as db:
+        with open_copy(backup.database, keys, unchanged=True) as db:
             check(db)
             found, problems = copy_rows.inventory(db), copy_rows.faults(db)
     except (DatabaseError, StorageFailure, TypeError) as exc:
@@ -249,12 +260,12 @@ def _damage(backup: Backup) -> list[str]:
     return problems
 
 
-def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
+def put_in_place(data: Path, backup: Backup, keys: Keyring | None, thread: CopyThread) -> None:
     """Check a backup, and make the copy of it that is to be the database. Blocking.
 
     Raises Conflict if the backup is damaged, StorageFailure if the disk refuses.
     """
-    if problems := examined(backup, thread):
+    if problems := examined(backup, keys, thread):
         told = f"backup: {backup.manifest.id} cannot be restored: {problems[0]}."
         raise Conflict(told, field="backup", problems=problems)
     to = incoming(data / backup.database.name)
@@ -262,11 +273,14 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
         room(data, backup.bytes)
         to.unlink(missing_ok=True)
         thread.step("copying")
-        with open_copy(backup.database, unchanged=True) as db:
-            copy_rows.copy(db, to, thread.so_far)
-        with open_copy(to) as db:
+        if keys and is_plain(backup.database):
+            copy_rows.convert(backup.database, to, keys.page_key(backup.database), keys.page_key())
+        else:
+            with open_copy(backup.database, keys, unchanged=True) as db:
+                copy_rows.copy(db, to, thread.so_far, keys)
+        with open_copy(to, keys) as db:
             build(db, migrations()[-1][0])
-        copy_rows.begin_history(to)
+        copy_rows.begin_history(to, keys)
     except (OSError, DatabaseError, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):

@@ -16,13 +16,16 @@ from ..store.audit import AuditRepository
 from ..store.compaction import one_transaction, open_copy
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy
+from ..store.keys import Keyring
 from ..store.private_files import sync_folder
 from ..store.queries import DatabaseError
-from .backup_folder import Backup, BackupFolder, Manifest, Reason
+from .backup_folder import Backup, BackupFolder, Manifest, Reason, take_keys_along
 
-__all__ = ["DatabaseTakeover"]
+__all__ = ["DatabaseTakeover", "INDEXES", "PurgeAgain"]
 
 INDEXES = "indexes"
+PurgeAgain = Callable[[Path, Path, Keyring | None], int]
+"""Erases from a copy what was purged from the memory since, and tells how many rows."""
 
 
 class DatabaseTakeover:
@@ -38,18 +41,15 @@ class DatabaseTakeover:
         action: Literal["restore_backup", "import_export"],
         *,
         now: float,
-        purge_again: Callable[[Path, Path], int],
+        purge_again: PurgeAgain,
         check: Callable[[], None] = lambda: None,
         backup: str = "",
         file: str = "",
         door: str = "",
     ) -> None:
-        """`purge_again` erases from a copy what was purged from the memory since, and tells how many rows.
-
-        `backup` or `file` is where the new rows come from, for the audit; `check` raises if it may not be done now.
-        """
+        """`backup` or `file` is where the new rows come from, for the audit; `check` raises if it may not be done now."""
         self._database = data / DATABASE_FILE
-        self._backups = backups
+        self._backups, self._keys = backups, backups.keys
         self._reason: Reason = "before_restore" if action == "restore_backup" else "before_import"
         self._now = now
         by = acting()
@@ -75,17 +75,17 @@ class DatabaseTakeover:
         finish_exchange(self._database)
         log = self._database.with_name(f"{DATABASE_FILE}-wal")
         if log.exists() and log.stat().st_size:  # of a killed process; a damaged one is left as it is
-            with suppress(DatabaseError), open_copy(self._database) as db:
+            with suppress(DatabaseError), open_copy(self._database, self._keys) as db:
                 compaction.fold(db)
-        new, old = incoming(self._database), _inventory(self._database)
-        mine = _inventory(new)
+        new, keys = incoming(self._database), self._keys
+        old, mine = _inventory(self._database, keys), _inventory(new, keys)
         if old and mine and old.database_id == mine.database_id:
-            self.erased = self._purge_again(self._database, new)
-        copy_rows.skip_numbers(new, self._numbers(mine, old))
+            self.erased = self._purge_again(self._database, new, keys)
+        copy_rows.skip_numbers(new, self._numbers(mine, old), keys)
         aside = self._set_aside(old)
         if self._reason == "before_restore":
             self._act.name(set_aside=aside[1].id if aside else "")
-        with open_copy(new) as db, one_transaction(db):
+        with open_copy(new, keys) as db, one_transaction(db):
             AuditRepository().put(db, self._act)
         decide(self._database)
         self.done = True
@@ -104,14 +104,18 @@ class DatabaseTakeover:
             return
         again = incoming(self._database)
         again.unlink(missing_ok=True)
-        with open_copy(self.aside.database, unchanged=True) as db:
-            copy_rows.copy(db, again, lambda *_: None)
+        with open_copy(self.aside.database, self._keys, unchanged=True) as db:
+            copy_rows.copy(db, again, lambda *_: None, self._keys)
         decide(self._database)
 
     def _numbers(self, mine: Inventory | None, old: Inventory | None) -> dict[str, int]:
         """The highest numbers that this database has given out in any of its histories."""
         wanted = mine.database_id if mine else ""
-        known = [copy_rows.numbers(one.database) for one in self._backups.all() if one.manifest.database_id == wanted]
+        known = [
+            copy_rows.numbers(one.database, self._keys)
+            for one in self._backups.all()
+            if one.manifest.database_id == wanted
+        ]
         known += [dict(old.numbers)] if old and old.database_id == wanted else []
         return {name: max(one.get(name, 0) for one in known) for name in {name for one in known for name in one}}
 
@@ -124,16 +128,17 @@ class DatabaseTakeover:
         log = self._database.with_name(f"{DATABASE_FILE}-wal")
         if log.exists() and log.stat().st_size:
             link_or_copy(log, folder / log.name)
+        take_keys_along(self._database.parent, folder)
         manifest = self._backups.seal(folder, old, reason=self._reason, now=self._now)
         sync_folder(self._backups.home)
         return folder, manifest
 
 
-def _inventory(path: Path) -> Inventory | None:
+def _inventory(path: Path, keys: Keyring | None) -> Inventory | None:
     if not path.exists():
         return None
     try:
-        with open_copy(path, unchanged=True) as db:
+        with open_copy(path, keys, unchanged=True) as db:
             return copy_rows.inventory(db)
     except (DatabaseError, TypeError):  # TypeError: a row that has to be there is not
         return None

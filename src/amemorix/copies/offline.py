@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import StorageFailure
 from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, finish_exchange
+from ..store.keys import Keyring
 from ..store.queries import DatabaseError
+from .age_files import ExportKey
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
-from .database_swap import DatabaseTakeover
+from .database_swap import DatabaseTakeover, PurgeAgain
 from .portable import Exported, built, export_older, refuse_unless_empty
 from .portable_file import PortableHeader, header_of
 from .worker import CopyThread
@@ -32,9 +34,10 @@ class OfflineMemory:
         *,
         thread: CopyThread,
         now: float,
-        purge_again: Callable[[Path, Path], int],
+        purge_again: PurgeAgain,
+        keys: Keyring | None,
     ) -> None:
-        self._folder = folder
+        self._folder, self._keys = folder, keys
         self._roots = roots
         self._thread = thread
         self._now = now
@@ -49,10 +52,10 @@ class OfflineMemory:
         """
         path = Path(which).expanduser()
         is_path = path.is_dir() and len(path.parts) > 1
-        backups = BackupFolder(self._folder, [*self._roots, *([path.resolve().parent] if is_path else [])])
+        backups = BackupFolder(self._folder, [*self._roots, *([path.resolve().parent] if is_path else [])], self._keys)
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
-        put_in_place(self._folder, backup, self._thread)
+        put_in_place(self._folder, backup, self._keys, self._thread)
         takeover = DatabaseTakeover(
             self._folder, backups, "restore_backup", now=self._now, purge_again=self._purge_again,
             backup=backup.manifest.id, door="cli",
@@ -60,21 +63,21 @@ class OfflineMemory:
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
-    def export(self, file: Path) -> Exported:
+    def export(self, file: Path, key: ExportKey) -> Exported:
         """Export a database that this program cannot open because another state of it wrote it. Raises StorageFailure."""
-        return export_older(self._database, file, self._thread)
+        return export_older(self._database, file, self._thread, self._keys, key)
 
-    def take_in(self, path: Path) -> PortableHeader:
+    def take_in(self, path: Path, key: ExportKey) -> PortableHeader:
         """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
-        header_of(path)
+        header_of(path, key)
         try:
             if self._database.exists():
-                with open_copy(self._database) as db:
+                with open_copy(self._database, self._keys) as db:
                     refuse_unless_empty(db)
         except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
-        backups = BackupFolder(self._folder, self._roots)
-        header = built(self._folder, path, self._thread)
+        backups = BackupFolder(self._folder, self._roots, self._keys)
+        header = built(self._folder, path, self._thread, self._keys, key)
         takeover = DatabaseTakeover(
             self._folder, backups, "import_export", now=self._now, purge_again=self._purge_again, file=path.name, door="cli"
         )  # fmt: skip

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from ..fields import PathInput, RequiredName
+from ..fields import Name, PathInput, RequiredName
 from ..ops import NoArguments, Operations, Request, Response
+from .age_files import ExportKey
 from .backup_folder import Backup
 from .worker import CopyProgress
 
@@ -97,6 +98,14 @@ class ExportMemory(Request):
         description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`; empty for a name of its own.",
     )  # fmt: skip
     vectors: bool = Field(default=False, description="With the vectors; without, they are made again from the texts.")
+    recipients: list[str] = Field(
+        default_factory=list, description="Public keys (`age1…`) that the file is encrypted to."
+    )
+    passphrase_env: Name = Field(
+        default="",
+        description="Variable of the memory's process with a passphrase that the file is encrypted by instead.",
+    )
+    plain: bool = Field(default=False, description="Write the file in the clear though the memory is encrypted.")
 
 
 class ImportExport(Request):
@@ -106,6 +115,11 @@ class ImportExport(Request):
         min_length=1,
         description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`.",
     )  # fmt: skip
+    identity_env: Name = Field(
+        default="",
+        description="Variable of the memory's process with the private key (`AGE-SECRET-KEY-1…`) that opens the file.",
+    )
+    passphrase_env: Name = Field(default="", description="Variable of the memory's process with its passphrase.")
 
 
 class ExportedMemory(Response):
@@ -176,7 +190,10 @@ async def backup_status(kernel: SDKMemoryKernel, request: NoArguments) -> CopyPr
 @ops.operation("memory_runtime_admin", "export", "export_memory", effect="write")
 async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> ExportedMemory:
     """Write everything that is stored into one file of JSON lines; calls go on meanwhile."""
-    done = await kernel.portable.export(request.path, request.vectors)
+    key = ExportKey.of_environment(
+        kernel.surroundings.environ, recipients=request.recipients, passphrase_env=request.passphrase_env
+    )
+    done = await kernel.portable.export(request.path, request.vectors, key, plain=request.plain)
     return ExportedMemory(
         path=str(done.path), bytes=done.bytes, sha256=done.sha256, rows=done.header.rows, vectors=request.vectors,
         counts=done.header.counts,
@@ -186,7 +203,10 @@ async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> Expor
 @ops.operation("memory_runtime_admin", "import_export", effect="write")
 async def import_export(kernel: SDKMemoryKernel, request: ImportExport) -> ImportedExport:
     """Fill an empty memory with an export; afterwards it answers as the exported one did."""
-    header = await kernel.portable.take_in(request.path, kernel.status, kernel)
+    key = ExportKey.of_environment(
+        kernel.surroundings.environ, identity_env=request.identity_env, passphrase_env=request.passphrase_env
+    )
+    header = await kernel.portable.take_in(request.path, kernel.status, kernel, key)
     return ImportedExport(
         imported=True, rows=header.rows, vectors=header.vectors, fingerprint=header.fingerprint, counts=header.counts
     )

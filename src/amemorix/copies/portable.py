@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +24,7 @@ from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.copies import HIGHEST_NUMBER, Inventory, building
 from ..store.file_swap import DATABASE_FILE, incoming
+from ..store.keys import Keyring
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
 from ..store.ports import Connection
@@ -31,10 +32,11 @@ from ..store.private_files import make_private, private_opener
 from ..store.queries import DatabaseError, OperationalError, of_file
 from ..store.rows import embeddings as embedding_rows
 from . import cursor_check
+from .age_files import ExportKey
 from .backup_folder import BackupFolder
 from .backups import carried_out, hosted
-from .database_swap import DatabaseTakeover
-from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
+from .database_swap import DatabaseTakeover, PurgeAgain
+from .portable_file import IN_THE_CLEAR, PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
 from .worker import CopyThread, using_files
 
 __all__ = ["Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
@@ -72,7 +74,7 @@ class PortableService:
         derivers: Iterable[ChangeFollower],
         clock: Clock,
         thread: CopyThread,
-        purge_again: Callable[[Path, Path], int],
+        purge_again: PurgeAgain,
     ) -> None:
         self._store = store
         self._backups = backups
@@ -82,22 +84,31 @@ class PortableService:
         self._thread = thread
         self._home = store.folder / EXPORTS
 
-    async def export(self, path: str, vectors: bool) -> Exported:
+    async def export(self, path: str, vectors: bool, key: ExportKey = IN_THE_CLEAR, *, plain: bool = False) -> Exported:
         """Write everything into a file below the folder of exports, or within a root; others go on meanwhile.
 
         Raises InvalidRequest for a path outside or in a backup, Conflict if there is such a file, StorageFailure if the
         disk refuses.
         """
-        own = self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
+        if self._store.keys and not key and not plain:
+            raise InvalidRequest(
+                "recipients: an encrypted memory is exported to age public keys (recipients) or by a passphrase "
+                "(passphrase_env); in the clear only with `plain`.",
+                field="recipients",
+            )
+        suffix = ".jsonl.age" if key else ".jsonl"
+        own = self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}{suffix}"
         place = self._place(path) if path else own
         self._backups.beside_backups(place, "path")
         async with using_files(self._store):
             with self._thread.doing("export"):
-                done = await self._thread.run(lambda: self._exported(place, vectors))
-            await noted(self._store, {"file": done.path.name})
+                done = await self._thread.run(lambda: self._exported(place, vectors, key))
+            await noted(self._store, {"file": done.path.name, "encrypted": bool(key)})
         return done
 
-    async def take_in(self, path: str, status: RuntimeStatus, kernel: object) -> PortableHeader:
+    async def take_in(
+        self, path: str, status: RuntimeStatus, kernel: object, key: ExportKey = IN_THE_CLEAR
+    ) -> PortableHeader:
         """Fill this memory, which is empty, with an export; it is closed and opened again at the end.
 
         `kernel` and all of its services must not be used afterwards. Raises Conflict if the memory is not empty or calls
@@ -113,7 +124,7 @@ class PortableService:
 
         def make_ready() -> PortableHeader:
             self._must_be_empty()
-            return built(self._store.folder, place, self._thread)
+            return built(self._store.folder, place, self._thread, self._store.keys, key)
 
         header = await carried_out(
             make_ready, reopen, kernel, takeover, store=self._store, thread=self._thread, what="import"
@@ -141,10 +152,10 @@ class PortableService:
 
     # on the thread
 
-    def _exported(self, place: Path, vectors: bool) -> Exported:
+    def _exported(self, place: Path, vectors: bool, key: ExportKey) -> Exported:
         if place.exists():
             raise _taken(place)
-        return self._store.read_here(lambda db: _exported(db, self._header(db, vectors), place, self._thread))
+        return self._store.read_here(lambda db: _exported(db, self._header(db, vectors), place, self._thread, key))
 
     def _header(self, db: Connection, vectors: bool) -> PortableHeader:
         """The change log is carried from where something that is derived has not read it yet."""
@@ -169,14 +180,16 @@ def refuse_unless_empty(db: Connection) -> None:
         )
 
 
-def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
+def export_older(
+    database: Path, place: Path, thread: CopyThread, keys: Keyring | None, key: ExportKey = IN_THE_CLEAR
+) -> Exported:
     """Export a database that another state of the program wrote and nobody has open: what there is a place for in this
     one, without vectors, and with all that is derived anew from the change log. Blocking.
 
     Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
     """
     wanted = dict[str, list[str]]()
-    with open_copy(database) as db, in_memory() as own:
+    with open_copy(database, keys) as db, in_memory() as own:
         schema = migrations()[-1][0]
         build(own, schema)
         of_file(db).execute("begin")
@@ -191,7 +204,7 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
                     file=str(database),
                 )
             wanted[table] = [name for name in columns if name in there[table]]
-        return _exported(db, _described(db, found, wanted, schema, time.time(), found.floor), place, thread)
+        return _exported(db, _described(db, found, wanted, schema, time.time(), found.floor), place, thread, key)
 
 
 def _described(
@@ -214,27 +227,30 @@ def _shape(db: Connection, table: str, columns: list[str], rows: int) -> TableSh
     return TableShape(columns, rows - task_rows.counts(db, "import").total() if table == "tasks" else rows)
 
 
-def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
+def _exported(
+    db: Connection, header: PortableHeader, place: Path, thread: CopyThread, key: ExportKey = IN_THE_CLEAR
+) -> Exported:
     """Write the rows that the header names, within the connection's snapshot, under the file's name when they are synced."""
     draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
     thread.step("writing", header.rows)
     try:
         make_private(place.parent)
         with open(draft, "wb", opener=private_opener) as file:
-            writer = PortableWriter(file, header)
-            for table, shape in header.tables.items():
-                found = (
-                    copy_rows.changes(db, header.floor)
-                    if table == "changes"
-                    else copy_rows.rows(db, table, shape.columns)
-                )
-                if table == "tasks":
-                    found = (row for row in found if row[shape.columns.index("kind")] != "import")
-                for row in found:
-                    writer.row(table, row)
-                    if writer.rows % PORTION == 0:
-                        thread.so_far(writer.rows, header.rows)
-            seal = writer.end()
+            with key.writing(file) as plain:
+                writer = PortableWriter(plain, header)
+                for table, shape in header.tables.items():
+                    found = (
+                        copy_rows.changes(db, header.floor)
+                        if table == "changes"
+                        else copy_rows.rows(db, table, shape.columns)
+                    )
+                    if table == "tasks":
+                        found = (row for row in found if row[shape.columns.index("kind")] != "import")
+                    for row in found:
+                        writer.row(table, row)
+                        if writer.rows % PORTION == 0:
+                            thread.so_far(writer.rows, header.rows)
+                seal = writer.end()
             file.flush()
             os.fsync(file.fileno())
         try:
@@ -248,19 +264,21 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
     finally:
         with suppress(OSError):
             draft.unlink()
-    return Exported(place, header, writer.bytes, seal)
+    return Exported(place, header, place.stat().st_size, seal)
 
 
 def _taken(place: Path) -> Conflict:
     return Conflict(f"path: {place} is there already.", field="path")
 
 
-def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
+def built(
+    data: Path, path: Path, thread: CopyThread, keys: Keyring | None, key: ExportKey = IN_THE_CLEAR
+) -> PortableHeader:
     """Make the database that an export describes ready to be that of a data directory. Blocking.
 
     Raises InvalidRequest if the file is no whole export, StorageFailure if the disk refuses.
     """
-    header, to = header_of(path), incoming(data / DATABASE_FILE)
+    header, to = header_of(path, key), incoming(data / DATABASE_FILE)
     if not 1 <= header.schema <= migrations()[-1][0]:
         raise InvalidRequest(
             f"path: {path} has schema {header.schema}, this program knows {migrations()[-1][0]}: a newer version wrote it.",
@@ -271,7 +289,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     thread.step("reading", path.stat().st_size)
     to.unlink(missing_ok=True)
     try:
-        with building(to, header.schema) as db, path.open("rb") as file:
+        with building(to, header.schema, keys) as db, key.reading(path) as file:
             _fill(db, header, file, path, thread)
     except (DatabaseError, OSError, OverflowError, ValueError) as exc:
         to.unlink(missing_ok=True)
@@ -281,7 +299,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     except BaseException:
         to.unlink(missing_ok=True)
         raise
-    copy_rows.begin_history(to)
+    copy_rows.begin_history(to, keys)
     return header
 
 

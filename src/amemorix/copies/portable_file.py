@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest
+from .age_files import ExportKey
 
-__all__ = ["PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "rows_of_file"]
+__all__ = ["IN_THE_CLEAR", "PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "rows_of_file"]
 
 FORMAT = "amemorix-portable"
 FIRST = b'{"format": "amemorix-portable"'
@@ -56,6 +57,7 @@ class PortableHeader:
         return {name: shape.rows for name, shape in self.tables.items()}
 
 
+IN_THE_CLEAR = ExportKey()
 _HEADER = TypeAdapter(PortableHeader)
 
 
@@ -68,10 +70,10 @@ def is_portable(path: Path) -> bool:
         return False
 
 
-def header_of(path: Path) -> PortableHeader:
-    """The header of an export. Raises InvalidRequest if it is none, or one that a newer program wrote."""
+def header_of(path: Path, key: ExportKey = IN_THE_CLEAR) -> PortableHeader:
+    """The header of an export. Raises InvalidRequest if it is none, one that a newer program wrote, or not to be opened."""
     try:
-        with path.open("rb") as file:
+        with key.reading(path) as file:
             line = file.readline(MOST_HEADER_BYTES)
     except OSError as exc:
         raise InvalidRequest(f"path: {path} cannot be read: {exc.strerror}.", field="path") from exc

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..copies.age_files import AGE
 from ..copies.backup_folder import MANIFEST, SETTINGS, BackupFolder
 from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
@@ -18,7 +19,9 @@ from ..store import changes as change_log
 from ..store import compaction
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
+from ..store.cipher_pages import in_clear
 from ..store.compaction import file_chunks, one_transaction, open_copy
+from ..store.keys import Keyring, is_plain
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import build
 from ..store.operations import row_ids
@@ -26,6 +29,7 @@ from ..store.ports import Connection
 from ..store.queries import DatabaseError, SqliteConnection, array
 from ..store.records import MovedRow
 from ..store.reserve import RESERVE
+from ..store.sealed_files import is_sealed, key_of, opened_chunks
 from . import erasure, journals
 from .byte_search import Patterns
 from .erasure import Targets
@@ -33,7 +37,7 @@ from .journals import JOURNALS, NO_OPERATION, SearchPatterns
 
 __all__ = ["UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "warnings_of"]
 
-SQLITE = b"SQLite format 3\0"
+LOST_KEY = "encrypted with a key that this memory does not have"
 PORTION = 1 << 18
 OURS = "memory."
 """What the names of the files begin with that this program puts beside the database."""
@@ -46,7 +50,7 @@ OWN_NOTES = (".lock", "daemon.json", RESERVE)
 _UNREAD = (
     (b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"), (b"PAR1", "Parquet"), (b"\xff\xfe\0\0", "UTF-32"),
-    (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"),
+    (AGE, "age"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"),
 )  # fmt: skip
 """First bytes of files that do not show what they say."""
 RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
@@ -97,12 +101,12 @@ class CopyErasure:
         return done
 
 
-def purge_again(memory: Path, copy: Path) -> int:
+def purge_again(memory: Path, copy: Path, keys: Keyring | None) -> int:
     """Erase from the copy what has been purged from the memory, and take over the records of it; returns how many rows.
 
     What came back to life since stays. Both are database files that nobody has open. Blocking.
     """
-    with open_copy(memory, unchanged=True) as db:
+    with open_copy(memory, keys, unchanged=True) as db:
         purged = frozenset(row[0] for row in db.run("operations_purged"))
         items = [item for operation in purged for item in operation_rows.open_items(db, operation)]
         asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
@@ -117,7 +121,7 @@ def purge_again(memory: Path, copy: Path) -> int:
         }
     if not purged:
         return 0
-    with open_copy(copy) as db:
+    with open_copy(copy, keys) as db:
         with one_transaction(db):
             db.run("operations_forget", ids=array(purged))
             for table, found in records.items():
@@ -169,7 +173,9 @@ class PurgeFiles:
         for path in (*(path for path in self._store.files if path.exists()), *self._all()):
             try:
                 found = patterns.search(self._counted(path, looked))
-                unread = "" if found or not self._is_given(path) else _packed_as(path)
+                unread = "" if found else self._packed_as(path)
+            except ValueError as exc:
+                found, unread = set[bytes](), str(exc)
             except FileNotFoundError:
                 continue
             looked.files += 1
@@ -201,7 +207,7 @@ class PurgeFiles:
 
         if self._is_live(path):
             return self._store.read_here(read)
-        with open_copy(path, unchanged=True) as db:
+        with open_copy(path, self._store.keys, unchanged=True) as db:
             return read(db)
 
     def _staying(self, patterns: Patterns) -> set[bytes]:
@@ -241,15 +247,17 @@ class PurgeFiles:
             return
         database, found = folder / self._store.files[0].name, None
         if database.exists():
-            with open_copy(database, unchanged=True) as db:
+            with open_copy(database, self._store.keys, unchanged=True) as db:
                 found = copy_rows.inventory(db)
         self._backups.reseal(folder, found, purged=purged)
 
     def _mend(self, path: Path, copy: CopyErasure, wanted: SearchPatterns, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        if _is_database(path) and (done := self._rewritten(path, copy, wanted, complete)) is not None:
+        if self._is_database(path) and (done := self._rewritten(path, copy, wanted, complete)) is not None:
             return "rewritten" if done else ""
-        staged = self._is_staged(path)
+        keys, staged = self._store.keys, self._is_staged(path)
+        if keys and is_sealed(path) and key_of(path, keys) is None:
+            return ""  # it is named among those that could not be looked through
         export = self._store.folder / EXPORTS in path.parents or is_portable(path)
         held = self._holds(path, wanted)
         if staged and not held:
@@ -272,7 +280,7 @@ class PurgeFiles:
         """Whether the file was written anew, without the rows and records; None if it is no sound copy of this database."""
         version = self._store.read_here(compaction.version)
         try:
-            with open_copy(path) as db:
+            with open_copy(path, self._store.keys) as db:
                 held = compaction.version(db)
                 if held > version or change_log.get(db, "database_id") != self._store.database_id:
                     return None
@@ -321,13 +329,35 @@ class PurgeFiles:
 
     def _chunks(self, path: Path) -> Iterator[bytes]:
         """The bytes of a file; of a text in GB 18030, as it may be imported, the same text in UTF-8."""
+        keys = self._store.keys
         if self._is_live(path):
-            return self.watched(self._store.raw_chunks(path))
+            chunks = self._store.raw_chunks(path)
+            if keys:
+                chunks = in_clear(chunks, keys.current.pages, log=path.name.endswith("-wal"))
+            return self.watched(chunks)
+        if keys and is_sealed(path):
+            return self.watched(opened_chunks(path, keys))
+        log = path.name.endswith("-wal")
+        if keys and (key := keys.fitting(path.with_name(path.name.removesuffix("-wal")))):
+            return self.watched(in_clear(file_chunks(path), key.pages, log=log))
         if self._is_given(path):
             with suppress(InvalidRequest):
                 if encoding_of(path) == "gb18030":
                     return self.watched(_recoded(path))
         return self.watched(file_chunks(path))
+
+    def _packed_as(self, path: Path) -> str:
+        """How a file is packed that does not show what it says; empty for any other."""
+        keys, database = self._store.keys, self._store.files[0].name
+        if self._is_given(path):
+            with path.open("rb") as file:
+                head = file.read(len(AGE))
+            return next((how for mark, how in _UNREAD if head.startswith(mark)), "")
+        copy = path.name == database and not self._is_live(path) and path.stat().st_size > 0
+        return LOST_KEY if keys and copy and not (is_plain(path) or keys.fitting(path)) else ""
+
+    def _is_database(self, path: Path) -> bool:
+        return is_plain(path) or bool(self._store.keys and self._store.keys.fitting(path))
 
     def _name(self, path: Path) -> str:
         """As a receipt says it: a file that was handed over goes by its id, for its own name may quote somebody."""
@@ -380,14 +410,3 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
         whole, end, rest = (rest + chunk).rpartition(b"\n")
         yield whole + end
     yield rest
-
-
-def _packed_as(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(8)
-    return next((how for mark, how in _UNREAD if head.startswith(mark)), "")
-
-
-def _is_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE

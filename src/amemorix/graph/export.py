@@ -82,6 +82,10 @@ class GraphExportService:
         chosen = self._chosen(db, request)
         if path is None and chosen.size > INLINE:
             path = self._home / f"graph-{int(self._clock.now() * 1000)}{SUFFIX[request.format]}"
+        if path is not None and self._store.keys and not request.plain:
+            raise InvalidRequest(
+                "plain: this memory is encrypted, and the file would not be: ask for it with `plain`.", field="plain"
+            )
         if path is not None:
             return self._to_file(db, request.format, chosen, path)
         text = io.StringIO()

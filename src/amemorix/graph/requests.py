@@ -191,3 +191,4 @@ class Export(GraphSight):
     depth: Count = Field(2, ge=0, le=6, description="With `node`: steps away from it.")
     path: PathInput = Field("", description="A file below `exports/` in the data directory; without one, small graphs come back "
                        "in the answer and large ones go to a file of their own.")  # fmt: skip
+    plain: bool = Field(False, description="Write a file in the clear though the memory is encrypted.")

@@ -14,6 +14,7 @@ from ..background.chat_budget import ChatMeter, MeteredChat
 from ..config.model import Config
 from ..copies.backup_folder import BackupFolder
 from ..copies.backups import BackupService
+from ..copies.key_rotation import KeyService
 from ..copies.portable import PortableService
 from ..copies.worker import CopyThread
 from ..corrections.feedback import FeedbackService
@@ -60,6 +61,7 @@ from ..search.service import SearchService
 from ..spaces.service import VectorSpaces
 from ..store import changes as change_log
 from ..store.access import TimeZones
+from ..store.keys import Keyring
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows
 from ..tuning.evaluation import Evaluator
@@ -177,12 +179,16 @@ class SDKMemoryKernel:
         )
         self.purges = PurgeService(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
-            backups=BackupFolder(store.folder, config.backup.roots),
+            backups=BackupFolder(store.folder, config.backup.roots, store.keys),
         )  # fmt: skip
 
         # copies, tuning, and how it goes
         self.copies = CopyThread()
         self.backups = BackupService(store, config=config, clock=clock, thread=self.copies, purge_again=purge_again)
+        self.keys = KeyService(
+            store, backups=self.backups.folder, settings=config.storage.encryption, environ=surroundings.environ,
+            clock=clock, thread=self.copies,
+        )  # fmt: skip
         self.portable = PortableService(
             store, backups=self.backups.folder, derivers=derivers, clock=clock, thread=self.copies,
             purge_again=purge_again,
@@ -232,16 +238,18 @@ class SDKMemoryKernel:
         surroundings: Surroundings | None = None,
         status: RuntimeStatus | None = None,
         replaces: SDKMemoryKernel | None = None,
+        keys: Keyring | None = None,
     ) -> SDKMemoryKernel:
         """Build a kernel over the data in `folder`, which the caller has locked.
 
-        With `replaces`, parts whose settings are the same are shared with that kernel. Raises StorageFailure,
+        With `replaces`, parts whose settings are the same are shared with that kernel; `keys` are of a memory that was closed
+        to be opened again. Raises StorageFailure,
         ModelUnavailable (a local model asked for by name that is not installed).
         """
         around = surroundings or Surroundings.default()
         loop = asyncio.get_running_loop()
         old = replaces.parts if replaces else None
-        parts = await asyncio.to_thread(build_parts, config, folder, around, loop, old)
+        parts = await asyncio.to_thread(build_parts, config, folder, around, loop, old, keys)
         kernel = cls(config, parts, around, status or RuntimeStatus())
         previous = replaces.vectors if replaces and replaces.store is kernel.store else None
         try:
@@ -276,6 +284,7 @@ class SDKMemoryKernel:
     async def _copies(self) -> None:
         """Clear away what a process that ended left unfinished, then make the backups that are due; for ever."""
         await asyncio.to_thread(self.portable.sweep)
+        await self.keys.prune()
         await self.backups.run()
 
     async def pause(self) -> None:

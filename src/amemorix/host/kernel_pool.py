@@ -14,6 +14,7 @@ from ..config import Config
 from ..errors import Conflict, MemoryFault
 from ..runtime_status import RuntimeStatus, Takeover
 from ..store.file_swap import DATABASE_FILE, forget_incoming
+from ..store.keys import Keyring
 from ..store.lock import DirectoryLock
 from .environment import Surroundings
 
@@ -37,7 +38,9 @@ class KernelPool:
         self._users: Counter[Path] = Counter()
         self._retiring: dict[SDKMemoryKernel, asyncio.Task[None]] = {}
 
-    async def open(self, config: Config, folder: Path, replaces: SDKMemoryKernel | None) -> SDKMemoryKernel:
+    async def open(
+        self, config: Config, folder: Path, replaces: SDKMemoryKernel | None, keys: Keyring | None = None
+    ) -> SDKMemoryKernel:
         """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
         if folder not in self._locks:
             self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
@@ -46,7 +49,7 @@ class KernelPool:
         try:
             kernel = await asyncio.to_thread(import_module, "amemorix.host.kernel")
             return await kernel.SDKMemoryKernel.open(
-                config, folder, surroundings=self._surroundings, status=self._status, replaces=replaces
+                config, folder, surroundings=self._surroundings, status=self._status, replaces=replaces, keys=keys
             )
         except BaseException:
             self._leave(folder)
@@ -93,7 +96,7 @@ class KernelPool:
 
         The calls in flight end first. Raises what opening raises if the memory cannot be opened over either.
         """
-        folder = old.store.folder
+        folder, keys = old.store.folder, old.store.keys
         self._users[folder] += 1  # the folder stays locked while no kernel is open
         try:
             await old.pause()
@@ -109,12 +112,12 @@ class KernelPool:
             try:
                 await asyncio.to_thread(takeover.perform)
             except MemoryFault as exc:
-                return await self.open(old.config, folder, None), exc
+                return await self.open(old.config, folder, None, keys), exc
             try:
-                return await self.open(old.config, folder, None), None
+                return await self.open(old.config, folder, None, keys), None
             except MemoryFault as exc:
                 await asyncio.to_thread(takeover.undo)
-                return await self.open(old.config, folder, None), exc
+                return await self.open(old.config, folder, None, keys), exc
         finally:
             self._leave(folder)
 

@@ -27,6 +27,7 @@ MODULES = {
     "memory_runtime_admin": (
         "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks", "runtime.document_changes",
     ),
+    "memory_key_admin": ("copies.key_operations",),
     "get_person_profile": ("profiles.person_operations",),
     "memory_profile_admin": ("profiles.operations",),
     "memory_delete_admin": ("forgetting.operations",),

@@ -41,9 +41,10 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 NEEDS_RESTART = (
     "storage.data_dir", "http.host", "http.port", "http.token_env", "http.tokens_env", "http.tokens_file",
-    "http.connections_per_peer", "http.idle_seconds",
+    "http.connections_per_peer", "http.idle_seconds", "storage.encryption.enabled", "storage.encryption.key_env",
+    "storage.encryption.key_file", "storage.encryption.key_command", "storage.encryption.cache_mb",
 )  # fmt: skip
-"""Settings that a running memory keeps: where its rows are, and the daemon's listening socket."""
+"""Settings that a running memory keeps: where its rows are and how they are encrypted, and the daemon's listening socket."""
 MOST_WARNINGS = 20
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""

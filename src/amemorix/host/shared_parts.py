@@ -17,6 +17,7 @@ from ..models.cache import cache_dir
 from ..models.local.install import find_installed
 from ..models.registry import make_chat, make_embedder
 from ..ports import ChatModel, Embedder
+from ..store.keys import Keyring, open_keyring
 from ..store.metadata_store import MetadataStore
 from .environment import Surroundings
 
@@ -76,9 +77,13 @@ class Parts:
 
 
 def build_parts(
-    config: Config, folder: Path, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
-) -> Parts:
-    """Build each part, or take it over from the old ones if its settings are the same; on failure nothing is left open."""
+    config: Config, folder: Path, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None,
+    keys: Keyring | None = None,
+) -> Parts:  # fmt: skip
+    """Build each part, or take it over from the old ones if its settings are the same; on failure nothing is left open.
+
+    `keys` are those of a memory that was closed just now to be opened again.
+    """
     storage, embedding = config.storage, config.embedding
 
     def close_chat(model: ChatModel | None) -> None:
@@ -90,8 +95,12 @@ def build_parts(
         if old and old.store.key == key:
             store = old.store.taken()
         else:
+            keys = keys or (old.store.part.keys if old else None)
+            if old is None and keys is None:
+                keys = open_keyring(storage.encryption, folder, around.environ, now=around.clock.now())
             made = MetadataStore(
                 folder,
+                keys=keys,
                 synchronous=storage.synchronous,
                 readers=storage.readers,
                 group_commit_max=storage.group_commit_max,

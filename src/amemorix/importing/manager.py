@@ -43,8 +43,8 @@ class ImportTaskManager:
         self._settings = config.imports
         self._enabled = config.imports.enabled and config.plugin.enabled
         self._clock = clock
-        self.places = Places(store.folder, config.imports.roots)
-        self.staging = Staging(self.places.staging)
+        self.places = Places(store.folder, config.imports.roots, store.keys)
+        self.staging = Staging(self.places.staging, store.keys)
         self._tasks = TaskWorker(store, "import", clock=clock, lease=config.imports.lease_seconds)
         self._work = ImportWork(store, config=config, clock=clock, zones=zones, ingest=ingest, places=self.places)
         self._wake = asyncio.Event()

@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from ..errors import InvalidRequest, NotFound
 from ..lazy_regex import lazy_regex
+from ..store.keys import Keyring
+from ..store.sealed_files import is_sealed, opened_chunks
 
 __all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places"]
 
@@ -50,7 +52,8 @@ class Places:
     as `\\xff`.
     """
 
-    def __init__(self, data_dir: Path, roots: Iterable[str]) -> None:
+    def __init__(self, data_dir: Path, roots: Iterable[str], keys: Keyring | None = None) -> None:
+        self._keys = keys
         home = data_dir / IMPORTS
         self.staging = home / STAGING
         self._folders = {STAGING: self.staging, **{name: home / below for name, below in ALIASES.items()}}
@@ -107,6 +110,12 @@ class Places:
             is_folder = stat.S_ISDIR(about.st_mode)
             size = sum(s for _, s in _files(held)) if is_folder else about.st_size
             place = folder.joinpath(*parts)
+            if self._keys and root == STAGING and not is_folder and is_sealed(place):
+                held = _in_memory(place, self._keys)
+                stack.callback(os.close, held)
+                clear = Path(f"/proc/self/fd/{held}")
+                yield Opened(clear, clear, held, False, os.fstat(held).st_size)
+                return
             beside = _path_of(above, place.parent) / parts[-1] if parts else _path_of(held, place)
             yield Opened(_path_of(held, place), beside, held, is_folder, size)
 
@@ -194,6 +203,27 @@ def _path_of(descriptor: int, path: Path) -> Path:
     """A path that leads to what is held open; by its name where the system knows no such path."""
     held = Path(f"/proc/self/fd/{descriptor}")
     return held if held.exists() else path
+
+
+def _in_memory(place: Path, keys: Keyring) -> int:
+    """A descriptor of what a sealed file holds, in a file that is in memory alone. Raises InvalidRequest."""
+    if not hasattr(os, "memfd_create"):
+        raise InvalidRequest(
+            "file: on this system files that were handed over cannot be read by an encrypted memory without being written in "
+            "the clear; put the file below a folder of `imports.roots`.",
+            field="file",
+        )
+    held = os.memfd_create("amemorix-import")
+    try:
+        with open(held, "wb", closefd=False) as clear:
+            for chunk in opened_chunks(place, keys):
+                clear.write(chunk)
+    except BaseException as exc:
+        os.close(held)
+        if isinstance(exc, ValueError):
+            raise InvalidRequest(f"file: it cannot be read: {exc}.", field="file") from exc
+        raise
+    return held
 
 
 def _files(descriptor: int, *, recursive: bool = True) -> Iterator[tuple[str, int]]:

@@ -15,11 +15,14 @@ from typing import IO
 
 from ..errors import InvalidRequest, NotFound, StorageFailure
 from ..lazy_regex import lazy_regex
+from ..store.keys import Keyring
 from ..store.private_files import make_private
+from ..store.sealed_files import new_file, size_of
 
 __all__ = ["Staged", "Staging", "safe_name"]
 
 LONGEST_NAME = 150
+PORTION = 1 << 20
 _ID = lazy_regex(r"u[0-9a-f]{32}")
 _UNSAFE = lazy_regex(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
@@ -37,8 +40,9 @@ class Staged:
 class Staging:
     """Keeps the files below `folder`; everything here is blocking."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, keys: Keyring | None = None) -> None:
         self.folder = folder
+        self._keys = keys
 
     def create(self, name: str) -> tuple[Staged, IO[bytes]]:
         """A new empty file to write to with `write`; `keep` makes it last. Raises StorageFailure."""
@@ -46,7 +50,7 @@ class Staging:
         place = self.folder / id_
         with self._or_removed(id_):
             make_private(place)
-            return Staged(id_, safe, f"{id_}/{safe}", 0), (place / safe).open("xb")
+            return Staged(id_, safe, f"{id_}/{safe}", 0), new_file(place / safe, self._keys)
 
     def write(self, staged: Staged, file: IO[bytes], piece: bytes) -> None:
         """Append to the file. Raises StorageFailure, and then nothing is left of it."""
@@ -70,15 +74,14 @@ class Staging:
 
     def adopt(self, source: Path, name: str = "") -> Staged:
         """Stage a copy of a file of this machine. Raises StorageFailure."""
-        id_, safe = f"u{uuid.uuid4().hex}", safe_name(name or source.name)
-        place = self.folder / id_
         try:
-            make_private(place)
-            shutil.copyfile(source, place / safe)
+            with source.open("rb") as content:
+                staged, file = self.create(name or source.name)
+                while piece := content.read(PORTION):
+                    self.write(staged, file, piece)
         except OSError as exc:
-            self.remove(id_)
             raise StorageFailure(f"{source} cannot be copied: {exc.strerror}.", file=str(source)) from exc
-        return Staged(id_, safe, f"{id_}/{safe}", (place / safe).stat().st_size)
+        return self.keep(staged, file)
 
     @contextlib.contextmanager
     def _or_removed(self, id_: str, file: IO[bytes] | None = None) -> Generator[None]:
@@ -99,7 +102,7 @@ class Staging:
         names = [path.name for path in (self.folder / id_).glob("*") if path.is_file() and not path.is_symlink()]
         if not names or (name and name not in names):
             raise NotFound("staged: there is no such file; it may have been imported already.", field="staged")
-        return Staged(id_, names[0], f"{id_}/{names[0]}", (self.folder / id_ / names[0]).stat().st_size)
+        return Staged(id_, names[0], f"{id_}/{names[0]}", size_of(self.folder / id_ / names[0]))
 
     def remove(self, path: str) -> None:
         """Remove a staged file by its id or path."""

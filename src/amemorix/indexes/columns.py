@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..sorted_arrays import contains, distinct
 from ..store.rows.paragraphs import Visible
+from ..store.sealed_files import Folder, load_array, save_array
 
 __all__ = ["ColumnRow", "ParagraphColumns"]
 
@@ -125,15 +125,15 @@ class ParagraphColumns:
             self._state = _State(state.merged(), np.zeros(0, _ROW), np.zeros(0, np.int64))
         return True
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write one `.npy` file."""
-        np.save(folder / _FILE, self._state.merged(), allow_pickle=False)
+        save_array(folder, _FILE, self._state.merged())
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """Map the file that `save` wrote. Raises OSError or ValueError if it cannot be used."""
-        table = np.asarray(np.load(folder / _FILE, mmap_mode="r", allow_pickle=False)).view(np.ndarray)
+        table = load_array(folder, _FILE)
         if table.dtype != _ROW or table.ndim != 1 or np.any(table["id"][1:] <= table["id"][:-1]):
-            raise ValueError(f"{folder / _FILE} is no table of paragraphs by id")
+            raise ValueError(f"{_FILE} is no table of paragraphs by id")
         with self._changing:
             self._state = _State(table, np.zeros(0, _ROW), np.zeros(0, np.int64))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..language.normalise import fold, normalise_name
 from ..language.person_names import COMMON_WORDS, respelled, untitled
 from ..lazy_regex import lazy_regex
+from ..store.sealed_files import Folder
 
 __all__ = ["NameDirectory", "PersonRow"]
 
@@ -103,11 +103,11 @@ class NameDirectory:
         """Nothing accumulates here."""
         return False
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """No snapshot is kept; the projection never asks for one."""
         raise ValueError(f"{self.name} keeps no snapshot in {folder}")
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """No snapshot is kept."""
         raise ValueError(f"{self.name} keeps no snapshot in {folder}")
 

@@ -17,10 +17,12 @@ import numpy as np
 
 from ..ports import Index
 from ..store import changes as change_log
+from ..store.keys import Keyring
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection, VectorIndex
 from ..store.queries import array
 from ..store.rows import embeddings as embedding_rows
+from ..store.sealed_files import folder_of, key_of
 from . import snapshot
 from .columns import ColumnRow, ParagraphColumns
 from .graph.store import EdgeRow, GraphStore
@@ -83,11 +85,14 @@ class Projection(Generic[I]):
     up, each with its own view of the database, the one that sees most wins: the row decides what may be seen.
     """
 
-    def __init__(self, index: I, feed: Feed, *, database_id: str, home: Path | None) -> None:
+    def __init__(
+        self, index: I, feed: Feed, *, database_id: str, home: Path | None, keys: Keyring | None = None
+    ) -> None:
         self.index = index
         self._feed = feed
         self._database_id = database_id
         self._home = home
+        self._keys = keys
         self._lock = threading.Lock()
         self._upkeep = threading.Lock()
         self.saved: int | None = None
@@ -125,11 +130,14 @@ class Projection(Generic[I]):
             log.warning("%s: the snapshot is of another database or format; building from the rows", self.name)
             return False
         try:
-            self.index.load(snapshot.verified_folder(self._home, pointer))
+            folder = snapshot.verified_folder(self._home, pointer)
+            self.index.load(folder_of(folder, self._keys))
         except (OSError, ValueError) as exc:
             log.warning("%s: the snapshot cannot be used (%s); building from the rows", self.name, exc)
             return False
         self.cursor = self.saved = pointer.cursor
+        if self._keys and any(key_of(folder / name, self._keys) != self._keys.current for name in pointer.files):
+            self.saved = None  # of a key that was retired: it is written anew
         return True
 
     def catch_up(self, db: Connection, bounds: tuple[int, int] | None = None) -> bool:
@@ -185,7 +193,7 @@ class Projection(Generic[I]):
                 return False
             folder = snapshot.begin(self._home)
             try:
-                self.index.save(folder)
+                self.index.save(folder_of(folder, self._keys))
                 snapshot.publish(
                     self._home, folder, cursor=cursor, fingerprint=self.index.fingerprint, database_id=self._database_id
                 )
@@ -335,4 +343,4 @@ class Indexes:
         return {projection.name: projection.lag(db) for projection in self}
 
     def _projection(self, index: I, feed: Feed, home: Path | None) -> Projection[I]:
-        return Projection(index, feed, database_id=self._store.history, home=home)
+        return Projection(index, feed, database_id=self._store.history, home=home, keys=self._store.keys)

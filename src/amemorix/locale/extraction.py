@@ -33,7 +33,7 @@ _WORD_NAMES = re.compile(r"HEADINGS|LANES|[A-Z]+_STATES|_FATES|_WELL")
 """Names whose value holds words that stand alone."""
 _WORD_CALLS = re.compile(r"columns|word|counted|thread\.step|self\._thread\.step")
 _NO_SENTENCE = re.compile(
-    r"""\{"|\[|<|%|"\w|echo |curl |begin |select |insert or |Lines:|Answer with |Say \\{|pragma |savepoint |release unit|rollback to|application/|text/|/?Library/|Application Support"""
+    r"""\{"|\[|<|%|"\w|echo |curl |begin |select |insert or |Lines:|Answer with |Say \\{|pragma |savepoint |attach |detach |release unit|rollback to|application/|text/|/?Library/|Application Support"""
     r"""|\w+\[|\\d| -H|Bearer |id=|amemorix lane|amemorix \{|configuration applied|#{1,2} \w+ ?\w*\n?$|(bold|dim) \w+$|\{0\} search|value = |`[^`]*`?$|Memor(y|ies) \w+ successfully"""
 )
 _COMMAND = re.compile(r".*\.(command|callback)\b")

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from .keys import Keyring
 from .ports import Connection
 from .private_files import create_private
 from .queries import SqliteConnection, connect
@@ -94,12 +95,15 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_copy(path: Path, *, unchanged: bool = False) -> Generator[SqliteConnection]:
-    """A database that this process does not use otherwise; `unchanged`: nothing is written, no log and no lock either."""
+def open_copy(path: Path, keys: Keyring | None, *, unchanged: bool = False) -> Generator[SqliteConnection]:
+    """A database that this process does not use otherwise; `unchanged`: nothing is written, no log and no lock either.
+
+    It is opened with the key that fits, a new one is encrypted with the current key.
+    """
     where = f"{path.absolute().as_uri()}?immutable=1" if unchanged else path
     if not unchanged:
         create_private(path)
-    with closing(connect(where, uri=unchanged)) as db:
+    with closing(connect(where, key=keys and keys.page_key(path), uri=unchanged)) as db:
         yield db
 
 

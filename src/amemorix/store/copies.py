@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import StorageFailure
 from . import changes as change_log
 from . import compaction
 from .compaction import one_transaction, open_copy
+from .driver import IntegrityError, PageKey
+from .keys import Keyring
 from .migrations import build
 from .ports import Connection
-from .queries import DatabaseError, SqliteConnection, array, of_file
+from .private_files import create_private
+from .queries import DatabaseError, SqliteConnection, array, connect, of_file
 from .sqlite import INCARNATION
 
 __all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "building"]
@@ -70,18 +73,20 @@ def given(db: Connection) -> dict[str, int]:
     return dict(db.run("number_counters").fetchall())
 
 
-def numbers(path: Path) -> dict[str, int]:
+def numbers(path: Path, keys: Keyring | None) -> dict[str, int]:
     """Table -> the highest number that a copy has given out; none of one that cannot be read, and thus not restored."""
     try:
-        with open_copy(path, unchanged=True) as db:
+        with open_copy(path, keys, unchanged=True) as db:
             given = db.run("number_counters").fetchall()
         return {name: seq for name, seq in given if isinstance(seq, int) and seq <= HIGHEST_NUMBER}
     except DatabaseError:
         return {}
 
 
-def copy(db: Connection, to: Path, step: Step) -> Inventory:
+def copy(db: Connection, to: Path, step: Step, keys: Keyring | None) -> Inventory:
     """Copy what the connection's snapshot sees into one new file, synced; writers go on meanwhile.
+
+    The file is encrypted with the current key.
 
     The snapshot is held by the first statement, so the copy never begins anew however much is written
     (sqlite.org/c3ref/backup_finish.html: a read transaction that is open already stays open).
@@ -92,10 +97,30 @@ def copy(db: Connection, to: Path, step: Step) -> Inventory:
         step(total - remaining, total)
         time.sleep(BREATH_SECONDS)
 
-    with open_copy(to) as target:
+    with open_copy(to, keys) as target:
         target.execute("pragma synchronous = off")
         of_file(db).backup(target, pages=PAGES, progress=progress)
         target.execute("pragma journal_mode = delete")
+    _synced(to)
+    return found
+
+
+def convert(path: Path, to: Path, read: PageKey, write: PageKey) -> Inventory:
+    """Copy a database that nobody writes to into a new file, from plain to encrypted or back; SQLCipher reads both.
+
+    Raises StorageFailure if the copy does not hold what the original holds.
+    """
+    create_private(to)
+    with closing(connect(f"{path.absolute().as_uri()}?immutable=1", key=read, uri=True)) as db:
+        found, version = inventory(db), compaction.version(db)
+        db.execute("attach database ? as copy key ?", (str(to), write.literal))
+        db.execute("select sqlcipher_export('copy')")
+        db.execute(f"pragma copy.user_version = {version}")
+        db.execute("detach database copy")
+    with closing(connect(to, key=write)) as db:
+        wrong = faults(db) if inventory(db) == found else ["rows are missing"]
+    if wrong:
+        raise StorageFailure(f"The copy of {path} is not what it was copied from: {wrong[0]}.")
     _synced(to)
     return found
 
@@ -108,16 +133,16 @@ def faults(db: Connection) -> list[str]:
     return [*found, *([f"{broken} rows point to rows that are not there"] if broken else [])]
 
 
-def begin_history(path: Path) -> None:
+def begin_history(path: Path, keys: Keyring | None) -> None:
     """Let a copy be a database with a history of its own: no index that was made of other rows fits it."""
-    with open_copy(path) as db, one_transaction(db):
+    with open_copy(path, keys) as db, one_transaction(db):
         change_log.put(db, INCARNATION, secrets.token_hex(8))
     _synced(path)
 
 
-def skip_numbers(path: Path, numbers: Mapping[str, int]) -> None:
+def skip_numbers(path: Path, numbers: Mapping[str, int], keys: Keyring | None) -> None:
     """Let a copy give out only higher numbers: so no id ever means two things, in backups either."""
-    with open_copy(path) as db, one_transaction(db):
+    with open_copy(path, keys) as db, one_transaction(db):
         tables = {row[0] for row in db.run("tables_listed")}
         _raise_counters(db, {name: highest for name, highest in numbers.items() if name in tables})
     _synced(path)
@@ -183,12 +208,12 @@ def _raise_counters(db: Connection, numbers: Mapping[str, int]) -> None:
 
 
 @contextmanager
-def building(path: Path, schema: int) -> Generator[SqliteConnection]:
+def building(path: Path, schema: int, keys: Keyring | None = None) -> Generator[SqliteConnection]:
     """A new database of a schema in which nothing follows from what is written, committed at the end.
 
-    Its triggers are there again afterwards. Raises sqlite3.IntegrityError if a row points to nothing.
+    Its triggers are there again afterwards. Raises IntegrityError if a row points to nothing.
     """
-    with open_copy(path) as db:
+    with open_copy(path, keys) as db:
         db.execute("pragma synchronous = off")
         db.execute("pragma foreign_keys = off")
         build(db, schema)
@@ -200,5 +225,5 @@ def building(path: Path, schema: int) -> Generator[SqliteConnection]:
         for make, _ in triggers:
             db.execute(make)
         if broken := db.run("foreign_keys").fetchone():
-            raise sqlite3.IntegrityError(f"a row of {broken[0]} points to a row of {broken[2]} that is not there")
+            raise IntegrityError(f"a row of {broken[0]} points to a row of {broken[2]} that is not there")
         db.execute("commit")

@@ -10,9 +10,11 @@ from pathlib import Path
 from ..errors import StorageFailure
 from .private_files import sync_folder
 
-__all__ = ["DATABASE_FILE", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy"]
+__all__ = ["DATABASE_FILE", "REPLACED", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy"]
 
 DATABASE_FILE = "memory.db"
+REPLACED = "memory.replaced"
+"""A second name of the database that another one takes the place of, until that was opened."""
 
 
 def incoming(database: Path) -> Path:
@@ -21,7 +23,8 @@ def incoming(database: Path) -> Path:
 
 
 def forget_incoming(database: Path) -> None:
-    """Remove what a process that ended had made ready, and not decided on."""
+    """Remove what a process that ended had made ready, and not decided on, or had not removed after it."""
+    database.with_name(REPLACED).unlink(missing_ok=True)
     for path in database.parent.glob(f"{incoming(database).name}*"):
         path.unlink(missing_ok=True)
     shutil.rmtree(database.with_name("restoring"), ignore_errors=True)  # where version 0.1.0 made indexes

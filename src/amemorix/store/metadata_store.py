@@ -13,7 +13,9 @@ from ..errors import MemoryFault
 from ..foreground_priority import RightOfWay
 from . import compaction
 from .audit import AuditRepository
+from .driver import PageKey
 from .file_swap import DATABASE_FILE
+from .keys import Keyring
 from .ports import Unit
 from .reserve import make_room
 from .rows.documents import NameRepository, TextRepository
@@ -32,11 +34,14 @@ class MetadataStore:
         self,
         folder: Path,
         *,
+        keys: Keyring | None = None,
         synchronous: Literal["full", "normal"] = "full",
         readers: int = 2,
         group_commit_max: int = 256,
     ) -> None:
         self.folder = folder
+        self.keys = keys
+        """What the data directory is encrypted with; None if it is not."""
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
         self.purges: dict[int, Any] = {}
@@ -57,6 +62,7 @@ class MetadataStore:
         make_room(folder)
         self._database = Database(
             folder / DATABASE_FILE,
+            keys=keys,
             synchronous=synchronous,
             readers=readers,
             group_commit_max=group_commit_max,
@@ -97,6 +103,14 @@ class MetadataStore:
     def read_here(self, unit: Unit[T]) -> T:
         """Run a unit of work on the calling thread, within one snapshot."""
         return self._database.read_here(unit)
+
+    async def copy_until_closed(self, to: Path, key: PageKey) -> None:
+        """Copy the database with another key; returns when all but the last pages are there, which follow when it is closed."""
+        await self._database.copy_until_closed(to, key)
+
+    async def give_up_copy(self) -> None:
+        """End such a copy; nothing of it is used."""
+        await self._database.give_up_copy()
 
     async def fold_log(self) -> bool:
         """Bring the write-ahead log into the database and empty it; False if a reader was in the way."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from ..errors import StorageFailure
+from . import driver
+from .driver import DatabaseError, OperationalError, PageKey, SqliteConnection
 from .private_files import create_private
 
 __all__ = ["build", "check", "migrate", "migrations", "sign", "written_by"]
@@ -26,7 +27,7 @@ def migrations() -> list[tuple[int, str, str]]:
     return [(int(entry.name.split("_")[0]), entry.name, entry.read_text("utf-8")) for entry in entries]
 
 
-def check(db: sqlite3.Connection) -> None:
+def check(db: SqliteConnection) -> None:
     """Look, and change nothing: StorageFailure if a newer program wrote the database, or another one altogether."""
     version = _version(db)
     newest = migrations()[-1][0]
@@ -42,16 +43,16 @@ def check(db: sqlite3.Connection) -> None:
         )
 
 
-def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
+def migrate(db: SqliteConnection, backup: Path, key: PageKey | None = None) -> list[str]:
     """Bring a database that was checked up to the program's schema; returns the files applied.
 
-    A database that already holds data is copied to `backup` (SQLite backup API) before the first change.
+    A database that already holds data is copied to `backup` (SQLite backup API) before the first change, with the key of its own.
     """
     version = _version(db)
     pending = [step for step in migrations() if step[0] > version]
     if pending and version:
         create_private(backup)
-        with closing(sqlite3.connect(backup)) as target:
+        with closing(driver.connect(backup, key=key)) as target:
             db.backup(target)
     for number, name, sql in pending:
         _apply(db, number, name, sql)
@@ -59,22 +60,22 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
     return [name for _, name, _ in pending]
 
 
-def written_by(db: sqlite3.Connection) -> str:
+def written_by(db: SqliteConnection) -> str:
     """The program that last opened the database to write, as `0.1.0 (48bd424)`; empty for one before it said so."""
     row = db.execute("select value from meta where key = ?", (PROGRAM,)).fetchone()
     return "" if row is None else row[0]
 
 
-def sign(db: sqlite3.Connection, program: str) -> None:
+def sign(db: SqliteConnection, program: str) -> None:
     """Write down which program has the database open."""
     if written_by(db) != program:
         try:
             db.execute("insert or replace into meta (key, value) values (?, ?)", (PROGRAM, program))
-        except sqlite3.OperationalError as exc:  # a full disk: the memory can be read without it
+        except OperationalError as exc:  # a full disk: the memory can be read without it
             log.warning("the database could not be told which program has it open: %s", exc)
 
 
-def build(db: sqlite3.Connection, schema: int) -> None:
+def build(db: SqliteConnection, schema: int) -> None:
     """Bring a database that is empty, or of an older schema, up to one that may be older than the program's."""
     found = _version(db)
     for number, name, sql in migrations():
@@ -82,7 +83,7 @@ def build(db: sqlite3.Connection, schema: int) -> None:
             _apply(db, number, name, sql)
 
 
-def _repair(db: sqlite3.Connection) -> None:
+def _repair(db: SqliteConnection) -> None:
     """Make anew what can be made from the tables and is missing or another; StorageFailure for tables that are."""
     wanted, found = _shape_of_the_program(), _shape(db)
     other = sorted(name for (kind, name), sql in wanted.items() if kind == "table" and found.get((kind, name)) != sql)
@@ -103,25 +104,25 @@ def _repair(db: sqlite3.Connection) -> None:
 
 @cache
 def _shape_of_the_program() -> dict[tuple[str, str], str]:
-    with closing(sqlite3.connect(":memory:")) as db:
+    with closing(driver.connect(":memory:")) as db:
         build(db, migrations()[-1][0])
         return _shape(db)
 
 
-def _shape(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
+def _shape(db: SqliteConnection) -> dict[tuple[str, str], str]:
     """(kind, name) -> the statement that makes it, in the order in which they were made."""
     rows = db.execute("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%'")
     return {(kind, name): sql for kind, name, sql in rows}
 
 
-def _version(db: sqlite3.Connection) -> int:
+def _version(db: SqliteConnection) -> int:
     return db.execute("pragma user_version").fetchone()[0]
 
 
-def _apply(db: sqlite3.Connection, number: int, name: str, sql: str) -> None:
+def _apply(db: SqliteConnection, number: int, name: str, sql: str) -> None:
     try:
         db.executescript(f"begin immediate;\n{sql}\npragma user_version={number};\ncommit;")
-    except sqlite3.Error as exc:
+    except DatabaseError as exc:
         if db.in_transaction:
             db.rollback()
         raise StorageFailure(f"Schema change {name} failed: {exc}", migration=name) from exc

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import sqlite3
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from sqlite3 import Error as DatabaseError
-from sqlite3 import OperationalError
-from typing import Any
+from typing import cast
 
 from ..lazy_regex import lazy_regex
+from . import driver
+from .driver import DatabaseError, NamedStatements, OperationalError, PageKey, SqliteConnection
 from .ports import Connection
 
 __all__ = [
@@ -74,33 +73,18 @@ def optional_array(values: Iterable[int | str] | None) -> str | None:
     return None if values is None else array(values)
 
 
-class SqliteConnection(sqlite3.Connection):
-    """A Connection of the store's ports; `execute` stays for what SQLite alone has (pragmas, savepoints)."""
-
-    statements: Mapping[str, str]
-
-    def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
-        """Run the statement of this name with these values for its parameters."""
-        return self.execute(self.statements[name], values)
-
-    def run_many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> sqlite3.Cursor:
-        """Run the statement of this name once for each row of values."""
-        return self.executemany(self.statements[name], rows)
-
-
 def of_file(db: Connection) -> SqliteConnection:
     """The connection of a database that is a SQLite file: for what other databases do not have (copies, pages, pragmas)."""
-    if not isinstance(db, SqliteConnection):
+    if not isinstance(db, NamedStatements):
         raise TypeError(f"{type(db).__name__} is no connection of a SQLite file")
-    return db
+    return cast("SqliteConnection", db)
 
 
-def connect(path: Path | str, *, folders: tuple[str, ...] = FOLDERS, uri: bool = False) -> SqliteConnection:
+def connect(
+    path: Path | str, *, key: PageKey | None = None, folders: tuple[str, ...] = FOLDERS, uri: bool = False
+) -> SqliteConnection:
     """A connection that begins and ends no transaction by itself, with the statements of these folders."""
-    db = sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, timeout=30, cached_statements=512, uri=uri,
-        factory=SqliteConnection,
-    )  # fmt: skip
+    db = driver.connect(path, key=key, uri=uri)
     db.statements = queries(folders)
     return db
 
@@ -112,8 +96,8 @@ def time_limit(db: Connection, seconds: float) -> Generator[None, None, None]:
     of_file(db).set_progress_handler(lambda: time.monotonic() > until, STEPS)
     try:
         yield
-    except sqlite3.OperationalError as exc:
-        if exc.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+    except OperationalError as exc:
+        if exc.sqlite_errorcode == driver.INTERRUPT:
             raise TimeoutError(f"not done within {seconds * 1000:g} ms") from exc
         raise
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -12,17 +11,18 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import InvalidRequest, StorageFailure
+from .driver import PLAIN_HEADER, UNREADABLE, DatabaseError, Row
 from .queries import FOREIGN, SqliteConnection, connect
 
 __all__ = ["ReadOnlyDatabase"]
 
-Row = dict[str, Any]
+Values = dict[str, Any]
 PAGE = 200
 """Rows that are read at once: between two pages nobody who writes is held up."""
-_MAGIC, _HEADER, _WAL = b"SQLite format 3\0", 20, 2
-_WRITE_VERSION = 18
-_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
-"""What no second try mends."""
+_HEADER, _WAL = 20, 2
+_WRITE_VERSION, _READ_VERSION = 18, 19
+_IN_MEMORY = Path("/proc/self/fd")
+"""Files that were decrypted into memory; SQLite cannot open these by a path."""
 
 
 class ReadOnlyDatabase:
@@ -33,11 +33,11 @@ class ReadOnlyDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path.resolve()
+        self._path = path if path.parent == _IN_MEMORY else path.resolve()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
             self._db = self._opened()
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             self.close()
             raise InvalidRequest(f"{path.name} cannot be read as a SQLite database ({exc}).", field="path") from exc
         except BaseException:
@@ -61,13 +61,13 @@ class ReadOnlyDatabase:
         """Whether there is such a table with these columns."""
         return set(columns) <= self.tables.get(table, frozenset()) and table in self.tables
 
-    def rows(self, query: str, **values: Any) -> list[Row]:
+    def rows(self, query: str, **values: Any) -> list[Values]:
         """What the named statement finds, with text that is not UTF-8 mended."""
         try:
             return [dict(row) for row in self._db.run(query, **values)]
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             told = f"{self._path.name} cannot be read any further ({exc})."
-            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
                 raise InvalidRequest(told, field="path") from exc
             raise StorageFailure(told) from exc
 
@@ -80,7 +80,7 @@ class ReadOnlyDatabase:
         """The highest row that the named statement finds; 1 if there is none."""
         return self.rows(query)[0]["row_"] or 1
 
-    def pages(self, query: str, after: int, **values: Any) -> Iterator[list[Row]]:
+    def pages(self, query: str, after: int, **values: Any) -> Iterator[list[Values]]:
         """The rows of a table beyond a row, page by page; `row_` of each is its place."""
         while page := self.rows(query, after=after, limit=PAGE, **values):
             yield page
@@ -89,10 +89,13 @@ class ReadOnlyDatabase:
     def _opened(self) -> SqliteConnection:
         with self._path.open("rb") as file:
             header = file.read(_HEADER)
-        if not header.startswith(_MAGIC) or len(header) < _HEADER:
+        if not header.startswith(PLAIN_HEADER) or len(header) < _HEADER:
             raise InvalidRequest(f"{self._path.name} is no SQLite database.", field="path")
-        db = connect(self._address(header), folders=FOREIGN, uri=True)
-        db.row_factory = sqlite3.Row
+        if self._path.parent == _IN_MEMORY:
+            db = _deserialized(self._path.read_bytes())
+        else:
+            db = connect(self._address(header), folders=FOREIGN, uri=True)
+        db.row_factory = Row
         db.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._db = db
         db.execute("pragma trusted_schema = off")
@@ -132,3 +135,12 @@ class ReadOnlyDatabase:
         for table, column in self._db.run(query):
             found.setdefault(table, set()).add(column)
         return {table: frozenset(columns) for table, columns in found.items()}
+
+
+def _deserialized(raw: bytes) -> SqliteConnection:
+    """A database in memory; one that was kept with a log is taken as one without, for there is none."""
+    content = bytearray(raw)
+    content[_WRITE_VERSION] = content[_READ_VERSION] = 1
+    db = connect(":memory:", folders=FOREIGN)
+    db.deserialize(bytes(content))
+    return db

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import queue
-import sqlite3
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +15,15 @@ from typing import Any, Generic, Literal, TypeVar
 
 from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
+from . import cipher_pages
 from .compaction import RawFiles
+from .driver import DAMAGE, DatabaseError, PageKey
 from .file_swap import finish_exchange
+from .keys import Keyring
 from .migrations import check, migrate, sign
-from .ports import Unit
+from .ports import Connection, Unit
 from .private_files import create_private
-from .queries import SqliteConnection, connect
+from .queries import SqliteConnection, connect, of_file
 from .reserve import is_full
 
 __all__ = ["INCARNATION", "Database"]
@@ -31,10 +33,11 @@ T = TypeVar("T")
 
 INCARNATION = "incarnation"
 """Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _HEADER_BYTES = 100
 _SIGNS = {"indexes": "indexes/*/current.json", "backups": "backups/*/manifest.json"}
 """What a memory leaves beside its database, and where."""
+COPY_PAGES = 512
+"""Pages copied between two looks for writes that wait, about 2 MB."""
 WAL_PAGES = 10_000
 """Pages in the write-ahead log before the writer checkpoints it: about 40 MB."""
 
@@ -61,12 +64,15 @@ class Database:
         self,
         path: Path,
         *,
+        keys: Keyring | None = None,
         synchronous: Literal["full", "normal"] = "full",
         readers: int = 2,
         group_commit_max: int = 256,
         on_rollback: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = path
+        finish_exchange(path)
+        self._key = keys and keys.page_key(path)
         self._synchronous = synchronous
         self._group = group_commit_max
         self._on_rollback = on_rollback
@@ -74,6 +80,7 @@ class Database:
         self._queueing = threading.Lock()
         self._closing = False
         self._put_off: _Job[Any] | None = None
+        self._giving_up = threading.Event()
         self.raw = RawFiles()
         writer, self.database_id, self.incarnation = self._open_writer()
         self._lending = threading.Lock()
@@ -114,8 +121,63 @@ class Database:
                 finally:
                     if db.in_transaction:
                         db.execute("rollback")
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             raise self._failure(exc) from exc
+
+    async def copy_until_closed(self, to: Path, key: PageKey) -> None:
+        """Copy the database into a new file with another key; returns when all but its last pages are there.
+
+        Writes go on meanwhile and into the copy, since the connection that writes is the one that copies
+        (sqlite.org/c3ref/backup_finish.html). The copy is whole when the database is closed; `give_up_copy` ends it before.
+        """
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        self._giving_up.clear()
+
+        def tell() -> None:
+            loop.call_soon_threadsafe(lambda: ready.done() or ready.set_result(None))
+
+        copying = asyncio.ensure_future(self.alone(lambda db: self._copy_until_closed(db, to, key, tell)))
+        await asyncio.wait({copying, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if copying.done():
+            await copying  # it failed, or the database was closed in the midst of it
+            raise NotReady("The database is closed.")
+        copying.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def give_up_copy(self) -> None:
+        """End a copy that is under way; nothing of it is used."""
+        self._giving_up.set()
+        with contextlib.suppress(MemoryFault):
+            await self.write(lambda _: None)  # wakes the thread that waits for writes
+
+    def _copy_until_closed(self, db: Connection, to: Path, key: PageKey, ready: Callable[[], None]) -> None:
+        source = of_file(db)
+        pages = max(1, min(COPY_PAGES, source.execute("pragma page_count").fetchone()[0] // 2))
+        open_, nearly_done = True, False
+
+        def between(_status: int, remaining: int, _total: int) -> None:
+            """Run the writes that wait; before the last step, those that come until the database is closed."""
+            nonlocal open_, nearly_done
+            if remaining and remaining <= pages and not nearly_done:
+                nearly_done = True
+                ready()
+            while open_ and remaining and (nearly_done or not self._jobs.empty()):
+                jobs, open_ = self._take()
+                self._run(source, jobs)
+                if self._giving_up.is_set():
+                    raise NotReady("The copy was given up.")
+                if not nearly_done:
+                    break  # a page is copied between two transactions, however many wait
+            if not (open_ or nearly_done):
+                raise NotReady("The memory is being closed.")
+
+        try:
+            with contextlib.closing(connect(to, key=key)) as target:
+                target.execute("pragma synchronous = off")
+                source.backup(target, pages=pages, progress=between)
+        finally:
+            if not open_:
+                self._jobs.put(None)  # for the loop that this was called from
 
     def close(self) -> None:
         """Finish what waits, fold the log into the database and let go of every connection."""
@@ -137,7 +199,7 @@ class Database:
             raise NotReady("The database is closed.")
 
     def _failure(self, exc: BaseException) -> MemoryFault:
-        damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+        damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in DAMAGE
         known: dict[str, Any] = {"damaged": True} if damage else {}
         why = "; its disk is full: make room" if not damage and is_full(self.path.parent) else ""
         return StorageFailure(f"The database {self.path} refused: {exc}{why}.", file=str(self.path), **known)
@@ -146,20 +208,19 @@ class Database:
 
     def _open_writer(self) -> tuple[SqliteConnection, str, str]:
         """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
-        finish_exchange(self.path)
-        _refuse_if_cut_short(self.path)
+        _refuse_if_cut_short(self.path, self._key)
         create_private(self.path)
         db = None
         try:
-            db = connect(self.path)
+            db = connect(self.path, key=self._key)
             check(db)
             _tune(db, self._synchronous)
-            migrate(db, self.path.with_suffix(".before-migration"))
+            migrate(db, self.path.with_suffix(".before-migration"), self._key)
             sign(db, program())
             if (database_id := _meta(db, "database_id")) is None:
                 raise StorageFailure("The database has no id: it is damaged.", damaged=True)
             return db, database_id, _meta(db, INCARNATION) or ""
-        except (sqlite3.Error, MemoryFault) as exc:
+        except (DatabaseError, MemoryFault) as exc:
             if db is not None:
                 db.close()
             raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
@@ -170,7 +231,7 @@ class Database:
         with self._lending:
             db = self._idle.pop() if self._idle else None
         if db is None:
-            db = connect(self.path)
+            db = connect(self.path, key=self._key)
             try:
                 _tune(db, self._synchronous)
             except BaseException:
@@ -191,20 +252,22 @@ class Database:
         open_ = True
         while open_:
             jobs, open_ = self._take()
-            if jobs:
-                if jobs[0].alone:
-                    try:
-                        jobs[0].outcome = (jobs[0].unit(db), None)
-                    except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
-                        jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
-                else:
-                    self._commit(db, jobs)
-                _answer(jobs)
+            self._run(db, jobs)
         try:
             db.execute("pragma wal_checkpoint(truncate)")
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             log.warning("the write-ahead log of %s was not folded in (%s); the next opening does it", self.path, exc)
         db.close()
+
+    def _run(self, db: SqliteConnection, jobs: list[_Job[Any]]) -> None:
+        if jobs and jobs[0].alone:
+            try:
+                jobs[0].outcome = (jobs[0].unit(db), None)
+            except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+                jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, DatabaseError) else exc)
+        elif jobs:
+            self._commit(db, jobs)
+        _answer(jobs)
 
     def _take(self) -> tuple[list[_Job[Any]], bool]:
         """Wait for a job, then take what else is there; False when the last one has been taken.
@@ -232,7 +295,7 @@ class Database:
             for job in jobs:
                 job.outcome = self._savepoint(db, job.unit)
             db.execute("commit")
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             if db.in_transaction:
                 db.execute("rollback")
             self._on_rollback()
@@ -245,12 +308,12 @@ class Database:
         try:
             result = unit(db)
         except BaseException as exc:
-            if isinstance(exc, sqlite3.Error) and not db.in_transaction:
+            if isinstance(exc, DatabaseError) and not db.in_transaction:
                 raise  # SQLite itself has undone the whole transaction, as it does on a full disk
             db.execute("rollback to unit")
             db.execute("release unit")
             self._on_rollback()
-            return None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc
+            return None, self._failure(exc) if isinstance(exc, DatabaseError) else exc
         db.execute("release unit")
         return result, None
 
@@ -289,7 +352,7 @@ def _resolve(jobs: list[_Job[Any]]) -> None:
             job.future.set_exception(error)
 
 
-def _refuse_if_cut_short(path: Path) -> None:
+def _refuse_if_cut_short(path: Path, key: PageKey | None) -> None:
     """Raise StorageFailure if the file ends before the last page that its header counts, or lost all that it held.
 
     SQLite reads missing pages as empty ones and notices only when it needs them. With a write-ahead log beside it the
@@ -297,7 +360,7 @@ def _refuse_if_cut_short(path: Path) -> None:
     """
     try:
         with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
+            header = file.read(cipher_pages.PAGE)
         size, log = path.stat().st_size, path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             return
@@ -309,6 +372,15 @@ def _refuse_if_cut_short(path: Path) -> None:
         return
     except OSError as exc:
         raise StorageFailure(f"{path} cannot be read: {exc.strerror}.", file=str(path)) from exc
+    if key and key.raw and len(header) == cipher_pages.PAGE:
+        if not cipher_pages.fits(header, key.raw):
+            raise StorageFailure(
+                f"No key in memory.keys is that of {path}: the file is of another memory, or its first page is damaged. "
+                "Restore it from a backup.",
+                file=str(path), damaged=True,
+            )  # fmt: skip
+        header = cipher_pages.first_page(header, key.raw)
+    header = header[:_HEADER_BYTES]
     # Page size times pages; 0 where the header does not vouch for its count, because an older writer left it.
     page = int.from_bytes(header[16:18], "big")
     vouched = len(header) == _HEADER_BYTES and header[24:28] == header[92:96]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
+from .driver import PageKey, cipher_is_loaded
 from .queries import FOREIGN, array, connect
 
 __all__ = ["TempLookup"]
@@ -13,11 +17,17 @@ BETWEEN = "\x1f"
 
 
 class TempLookup:
-    """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed."""
+    """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed.
+
+    Where an encrypted memory is open in this process the file is encrypted, with a key that is never stored.
+    """
 
     def __init__(self) -> None:
-        self._db = connect("", folders=FOREIGN)
-        self._db.run("scratch_table")
+        with tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True) as folder:
+            key = PageKey(secrets.token_bytes(32)) if cipher_is_loaded() else None
+            self._db = connect(Path(folder, "lookup") if key else "", key=key, folders=FOREIGN)
+            self._db.execute("pragma journal_mode = memory")
+            self._db.run("scratch_table")
         self._db.execute("begin")
         self._place = 0
 

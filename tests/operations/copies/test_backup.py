@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,7 @@ from amemorix.clock import FrozenClock
 from amemorix.store.file_swap import forget_incoming
 from amemorix.testing import HashEmbedder, memory_host, pause_background, run_maintenance
 from conftest import Open
+from database_file import content, encrypted, open_database
 from entrance import admin_of, change, contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
@@ -46,9 +46,14 @@ async def test_a_backup_is_a_whole_database_with_its_manifest(dense_host: AMemor
 
     folder = Path(made["path"])
     assert folder.parent == data_of(dense_host) / "backups"
-    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "memory.db", "memory.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "manifest.json",
+        "memory.db",
+        *(["memory.keys"] if encrypted() else []),
+        "memory.toml",
+    ]
     assert made["counts"]["paragraphs"] == 2 and made["counts"]["embeddings"] == 2
-    with closing(sqlite3.connect(folder / "memory.db")) as db:
+    with closing(open_database(folder / "memory.db")) as db:
         assert db.execute("pragma integrity_check").fetchall() == [("ok",)]
         texts = {row[0] for row in db.execute("select content from paragraphs")}
     assert texts == {"The kettle is blue.", "我住在上海。"}
@@ -59,7 +64,7 @@ async def test_a_backup_is_a_whole_database_with_its_manifest(dense_host: AMemor
 async def test_the_settings_are_kept_without_secrets(opened: Open) -> None:
     secret = "https://someone:hunter2@example.com/v1?key=hunter2"
     host = await opened(**{"chat.base_url": secret, "chat.api_key_env": "MY_KEY"}, environ={"MY_KEY": "sk-12345"})
-    text = (Path((await backed_up(host))["path"]) / "memory.toml").read_text()
+    text = content(Path((await backed_up(host))["path"]) / "memory.toml").decode()
     assert "example.com" in text and "MY_KEY" in text
     assert "hunter2" not in text and "sk-12345" not in text
 
@@ -176,7 +181,7 @@ async def test_a_backup_holds_all_that_was_acknowledged_before_and_nothing_by_ha
         await asyncio.sleep(0.15)
         before = set(acknowledged)
         made = await backed_up(host, check=True)
-        with closing(sqlite3.connect(Path(made["path"]) / "memory.db")) as db:
+        with closing(open_database(Path(made["path"]) / "memory.db")) as db:
             held = {int(row[0][1:]) for row in db.execute("select external_id from external_memory_refs")}
             counts = [db.execute(f"select count(*) from {name}").fetchone()[0]
                       for name in ("external_memory_refs", "paragraphs", "relations", "relation_evidence", "terms")]  # fmt: skip
@@ -572,9 +577,10 @@ async def test_what_was_decided_is_carried_out_after_a_crash(tmp_path: Path) -> 
         for name in ("memory.db", "memory.db-wal"):
             shutil.copy(data_of(host) / name, crashed / name)
         assert (crashed / "memory.db-wal").stat().st_size
-    shutil.copy(
-        tmp_path / "new" / crashed.relative_to(tmp_path / "crashed") / "memory.db", crashed / "memory.db.decided"
-    )
+    new = tmp_path / "new" / crashed.relative_to(tmp_path / "crashed")
+    shutil.copy(new / "memory.db", crashed / "memory.db.decided")
+    if encrypted():
+        shutil.copy(new / "memory.keys", crashed)
 
     async with memory_host(tmp_path / "crashed") as host:
         assert rows(host, "select content from paragraphs") == [("The new kettle.",)]

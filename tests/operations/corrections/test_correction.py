@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, ScriptedChat
 from conftest import Open
+from database_file import open_database
 from entrance import contents, found, refused, said, told
 
 ADMIN = "memory_correction_admin"
@@ -31,7 +31,7 @@ async def executed(host: AMemorixHostService, plan_id: str) -> dict[str, Any]:
 def rows(folder: Path) -> dict[str, list[Any]]:
     """Every table but those that keep what was done."""
     apart = ("audit", "changes", "correction_plans", "sqlite_sequence", "meta", "tasks")
-    with sqlite3.connect(next(folder.rglob("memory.db"))) as db:
+    with open_database(next(folder.rglob("memory.db"))) as db:
         names = [name for (name,) in db.execute("select name from sqlite_master where type = 'table'")]
         return {name: sorted(db.execute(f"select * from {name}"), key=repr) for name in names if name not in apart}
 

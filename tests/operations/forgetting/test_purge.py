@@ -7,7 +7,6 @@ import contextlib
 import json
 import random
 import shutil
-import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
+from database_file import content, open_database
 from entrance import admin_of, change, contents, data_of, found, reading, rows, said, told
 from memory_dump import tables
 from pace import until
@@ -58,7 +58,7 @@ def left(folder: Path, texts: Iterable[str]) -> list[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.name == RESERVE or not path.is_file():
             continue  # the reserve only takes room
-        raw = path.read_bytes()
+        raw = content(path)
         for offset in range(min(8, len(raw) - 7)):
             words = np.frombuffer(raw, "<u8", (len(raw) - offset) // 8, offset)
             for place in offset + 8 * np.flatnonzero(np.isin(words, heads)):
@@ -116,13 +116,13 @@ async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, seed: int) -> None:
         assert {text: await contents(host, text[:20], limit=20, chat_id="here") for text in ranked} == ranked
     folder = data_of_stopped(host)
     assert left(folder, gone) == []
-    with sqlite3.connect(folder / "memory.before-migration") as copy:
+    with open_database(folder / "memory.before-migration") as copy:
         assert copy.execute("select count(*) from paragraphs").fetchone() == (40,)
     copy.close()
 
 
 def backed_up(host: AMemorixHostService, to: Path) -> None:
-    with reading(host) as db, contextlib.closing(sqlite3.connect(to)) as target:
+    with reading(host) as db, contextlib.closing(open_database(to)) as target:
         db.backup(target)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import StorageFailure
 from amemorix.testing import memory_host, pause_background, resume_background
+from database_file import content, open_database
 from entrance import contents, data_of, rows, said, told
 from import_entrance import admin as importing
 from import_entrance import created, ended, pasted, turn
@@ -119,7 +119,7 @@ async def test_a_backup_keeps_what_speaks_of_the_neighbour_only(host: AMemorixHo
         await reason(host, f"because {chat} asked")
     made = await host.invoke(RUNTIME, {"action": "backup"})
     await purged(host, mode="chat", selector="discord:111222")
-    with closing(sqlite3.connect(Path(made["backup"]["path"]) / "memory.db")) as db:
+    with closing(open_database(Path(made["backup"]["path"]) / "memory.db")) as db:
         told = [db.execute(f"select {what} order by 1").fetchall() for what in (
             "params from import_tasks", "name from import_files", "reason from retrieval_profiles")]  # fmt: skip
     assert told == [
@@ -258,7 +258,7 @@ async def test_backups_in_hidden_folders_are_listed_and_purged(tmp_path: Path, p
         assert [one["id"] for one in listed["backups"]] == [made["backup"]["id"]]
         receipt = await purged(host, mode="chat", selector="priv")
         assert receipt["complete"] and [one["done"] for one in receipt["copies"]] == ["rewritten"]
-    raw = next((root / place).rglob("memory.db")).read_bytes()
+    raw = content(next((root / place).rglob("memory.db")))
     assert all(word.encode() not in raw for word in ("Zanzibar", "7719", "Quentin", "折叠伞"))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import pause_background, resume_background
+from database_file import open_database
 from entrance import data_of, reading, rows
 from import_entrance import admin, created, ended, pasted, raw_folder, staged_file, turn
 from test_purge import left
@@ -139,7 +140,7 @@ async def test_nothing_is_left_from_which_a_short_text_could_be_guessed(host: AM
     digests = {hashlib.sha256(text.encode()).hexdigest() for text in guesses}
     sizes = {len(content), len(broken), broken.index("\n") + 1}
     backup = f"file:{made['backup']['path']}/memory.db?immutable=1"
-    with reading(host) as live, closing(sqlite3.connect(backup, uri=True)) as copy:
+    with reading(host) as live, closing(open_database(backup, uri=True)) as copy:
         held = [told_by(live), told_by(copy)]
     for values in held:
         assert any("the kettle is blue" in str(value) for value in values)

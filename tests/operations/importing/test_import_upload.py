@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_docu
 from amemorix.frontends.transport import DaemonMemory, Refused
 from amemorix.testing import scratch_config
 from conftest import Open
+from database_file import content, open_database
 from doors import web_client
 from entrance import contents, data_of
 from import_entrance import COMPONENT, ended, jsonl, turn
@@ -40,7 +40,7 @@ async def test_files_are_staged_and_imported(web: httpx.AsyncClient, host: AMemo
     ]
     answer = (await web.post(URL, files=forms)).json()
     assert [(file["name"], file["size"]) for file in answer["files"]] == [("talk.jsonl", len(talk)), ("茶.md", 13)]
-    assert [path.read_bytes() for path in staged(host) if path.name == "talk.jsonl"] == [talk]
+    assert [content(path) for path in staged(host) if path.name == "talk.jsonl"] == [talk]
 
     body = {"files": [{"staged": file["staged"]} for file in answer["files"]], "chat_id": "d"}
     task = (await web.post(f"{BASE_PATH}/{COMPONENT}/create_upload", json=body)).json()["task"]["task_id"]
@@ -248,11 +248,11 @@ def test_the_command_offers_another_try_where_the_file_is_not_at_fault(
     settings = {"embedding.provider": "none", "imports.max_attempts": 1}
     monkeypatch.setenv("AMEMORIX_CONFIG", str(scratch_config(tmp_path, settings)))
     run("stats")
-    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+    with closing(open_database(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
         db.execute("create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end")
     done = run("import", str(jsonl(tmp_path / "talk.jsonl", turn(1))), "--chat", "c")
     assert (done.exit_code, "no room" in done.output) == (1, True)
-    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+    with closing(open_database(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
         db.execute("drop trigger no_room")
     [command] = [line.split("`")[1] for line in done.output.splitlines() if "retry_failed" in line]
     assert run(*shlex.split(command)[1:]).exit_code == 0

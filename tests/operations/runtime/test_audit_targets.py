@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
 from amemorix.testing import FrozenClock, run_maintenance, scratch_config
 from conftest import Open
+from database_file import content, open_database
 from entrance import call
 from import_entrance import COMPONENT as IMPORT
 from import_entrance import ended
@@ -162,12 +162,12 @@ async def test_a_backup_that_was_purged_names_nobody_either(host: AMemorixHostSe
     await call(host, DELETE, action="restore", operation_id=undone)
     made = (await call(host, RUNTIME, action="backup"))["backup"]
     await delete(host, "person", "Mia Okafor", purge=True)
-    raw = (Path(made["path"]) / "memory.db").read_bytes()
+    raw = content(Path(made["path"]) / "memory.db")
     assert b"Okafor" not in raw
-    with sqlite3.connect(f"file:{made['path']}/memory.db?immutable=1", uri=True) as db:
+    with open_database(f"file:{made['path']}/memory.db?immutable=1", uri=True) as db:
         assert db.execute("select count(*) from audit").fetchone()[0] > 0
     db.close()
-    assert b"Okafor" not in (tmp_path / "data" / "a-memorix" / "memory.db").read_bytes()
+    assert b"Okafor" not in content(tmp_path / "data" / "a-memorix" / "memory.db")
 
 
 def run(*args: str) -> str:

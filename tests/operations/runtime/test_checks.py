@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, ScriptedChat, pause_background, resume_background
 from conftest import Open
+from database_file import open_database
 from entrance import admin_of, change
 from pace import until
 
@@ -151,12 +151,12 @@ async def test_what_would_never_be_read_is_read_again(opened: Open, key: str, va
 async def test_a_database_index_that_does_not_fit_its_table_is_made_anew(opened: Open, tmp_path: Path) -> None:
     host = await filled(opened)
     await host.stop()
-    with sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db") as db:
+    with open_database(tmp_path / "data" / "a-memorix" / "memory.db") as db:
         db.execute("pragma writable_schema = on")
         turn = "update sqlite_schema set sql = replace(sql, :was, :becomes) where name = 'chats_by_user'"
         assert db.execute(turn, {"was": "user_id <> ''", "becomes": "user_id = 'z'"}).rowcount == 1
     db.close()
-    with sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db") as db:
+    with open_database(tmp_path / "data" / "a-memorix" / "memory.db") as db:
         db.execute("pragma writable_schema = on")
         db.execute("insert into chats (chat_id, user_id, created_at) values ('x', 'y', 0)")
         assert db.execute(turn, {"becomes": "user_id <> ''", "was": "user_id = 'z'"}).rowcount == 1
@@ -171,7 +171,7 @@ async def test_a_database_index_that_does_not_fit_its_table_is_made_anew(opened:
 async def test_rows_that_point_to_nothing_are_named_and_left(opened: Open) -> None:
     host = await filled(opened)
     await host.stop()
-    with sqlite3.connect(_database(host)) as db:
+    with open_database(_database(host)) as db:
         db.execute("pragma foreign_keys = off")
         db.execute("insert into paragraph_entities (entity, paragraph) values (999, 1)")
     db.close()

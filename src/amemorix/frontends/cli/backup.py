@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from ...copies.age_files import ExportKey
 from ...errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
 from ...language.times import local_zone
 from ...locale import told, word
@@ -31,6 +33,9 @@ ADMIN = "memory_runtime_admin"
 LOOK_SECONDS = 0.1
 WHY = {"before_restore": "set aside by a restore", "before_import": "set aside by an import"}
 """Why a backup is there, in words for people."""
+PassphraseEnv = Annotated[
+    str, typer.Option(metavar="NAME", help="A variable with the passphrase of an encrypted file.")
+]
 Look = Callable[[], Awaitable[dict[str, Any]]]
 """Tells how far the work is."""
 
@@ -95,6 +100,12 @@ def export(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the vectors; else they are made again from the texts.")
     ] = False,
+    recipient: Annotated[
+        list[str] | None,
+        typer.Option("--recipient", metavar="AGE1…", help="Encrypt the file to a public key of age; may be repeated."),
+    ] = None,
+    passphrase_env: PassphraseEnv = "",
+    plain: Annotated[bool, typer.Option("--plain", help="In the clear, though the memory is encrypted.")] = False,
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Write the whole memory into one file of JSON lines; `import-export` makes a memory of it."""
@@ -103,7 +114,8 @@ def export(
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent} to write {file.name} into.", field="file")
     try:
-        answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors}))
+        how = {"recipients": recipient or [], "passphrase_env": passphrase_env, "plain": plain}
+        answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors, **how}))
         shutil.move(answer["path"], file)
         rows, size = answer["rows"], answer["bytes"]
     except StorageFailure as exc:
@@ -112,7 +124,8 @@ def export(
         remark(
             "Another state of the program wrote this database: what this one can read of it is exported, without vectors."
         )
-        done = asyncio.run(_closed(config, lambda memory: memory.export(file.absolute())))
+        key = ExportKey.of_environment(os.environ, recipients=recipient or [], passphrase_env=passphrase_env)
+        done = asyncio.run(_closed(config, lambda memory: memory.export(file.absolute(), key)))
         if done is None:
             raise Conflict("Another process has the memory open: stop it first.") from exc
         rows, size = done.header.rows, done.bytes
@@ -122,13 +135,23 @@ def export(
 
 def import_export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `export` wrote.")],
+    identity_env: Annotated[
+        str, typer.Option(metavar="NAME", help="A variable with the private key of age that opens the file.")
+    ] = "",
+    passphrase_env: PassphraseEnv = "",
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Fill an empty memory with an export."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", field="file")
-    header = asyncio.run(_closed(config, lambda memory: memory.take_in(file)))
-    asked = {"action": "import_export", "path": str(file.absolute())}
+    key = ExportKey.of_environment(os.environ, identity_env=identity_env, passphrase_env=passphrase_env)
+    header = asyncio.run(_closed(config, lambda memory: memory.take_in(file, key)))
+    asked = {
+        "action": "import_export",
+        "path": str(file.absolute()),
+        "identity_env": identity_env,
+        "passphrase_env": passphrase_env,
+    }
     say(f"Took {header.rows if header else asyncio.run(_asked(config, asked))['rows']:,} rows in.", "green")
 
 
@@ -144,6 +167,7 @@ async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | 
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
     from ...forgetting.files import purge_again
+    from ...store.keys import open_keyring
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
@@ -152,8 +176,11 @@ async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | 
         return None
     thread = CopyThread()
     try:
+        keys = await asyncio.to_thread(open_keyring, config.storage.encryption, folder, os.environ, now=time.time())
         with thread.doing("work"):
-            memory = OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again)
+            memory = OfflineMemory(
+                folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again, keys=keys
+            )
             return await _shown(thread.run(lambda: work(memory)), thread)
     finally:
         await asyncio.to_thread(thread.close)

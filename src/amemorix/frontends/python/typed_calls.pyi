@@ -257,6 +257,18 @@ class TypedCalls:
     def call(self, component: Literal['memory_import_admin'], /, *, action: Literal['retry_failed'], **arguments: Unpack[records.RetryFailed]) -> records.Retried:
         """Read again the chunks that failed, and what was not read of files that failed."""
     @overload
+    def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['status']) -> records.KeyStatus:
+        """Tell whether the memory is encrypted, with which keys, and what needs each of them."""
+    @overload
+    def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['change'], **arguments: Unpack[records.ChangeSecret]) -> records.ChangedSecret:
+        """Wrap the keys by another secret; no page is written. The settings have to name it before the next start."""
+    @overload
+    def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['rotate']) -> records.RotatedKey:
+        """Encrypt everything with a new random key while the memory is in use; backups keep theirs."""
+    @overload
+    def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['verify']) -> records.KeyVerdict:
+        """Read the database and every encrypted file from end to end."""
+    @overload
     def call(self, component: Literal['memory_profile_admin'], /, *, action: Literal['query'], **arguments: Unpack[records.AskProfile]) -> records.FullProfile:
         """Show all that is known of a person, from every chat."""
     @overload
@@ -723,6 +735,18 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_import_admin'], /, *, action: Literal['retry_failed'], **arguments: Unpack[records.RetryFailed]) -> records.Retried:
         """Read again the chunks that failed, and what was not read of files that failed."""
+    @overload
+    async def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['status']) -> records.KeyStatus:
+        """Tell whether the memory is encrypted, with which keys, and what needs each of them."""
+    @overload
+    async def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['change'], **arguments: Unpack[records.ChangeSecret]) -> records.ChangedSecret:
+        """Wrap the keys by another secret; no page is written. The settings have to name it before the next start."""
+    @overload
+    async def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['rotate']) -> records.RotatedKey:
+        """Encrypt everything with a new random key while the memory is in use; backups keep theirs."""
+    @overload
+    async def call(self, component: Literal['memory_key_admin'], /, *, action: Literal['verify']) -> records.KeyVerdict:
+        """Read the database and every encrypted file from end to end."""
     @overload
     async def call(self, component: Literal['memory_profile_admin'], /, *, action: Literal['query'], **arguments: Unpack[records.AskProfile]) -> records.FullProfile:
         """Show all that is known of a person, from every chat."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from threading import Lock
 from tokenize import TokenError
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...store.sealed_files import Folder, load_array, save_array
 from .state import EDGE, EdgeRow, Edges, GraphState, Ids, Positions, check_edges, edge_table, find
 
 __all__ = ["EdgeRow", "GraphStore"]
@@ -172,14 +172,14 @@ class GraphStore:
                 self._state = GraphState.merged(state.edges())
         return worth_it
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write `edges.npy`: id, subject, object, weight and support of every edge, by ascending id."""
-        np.save(folder / "edges.npy", self._state.edges(), allow_pickle=False)
+        save_array(folder, "edges.npy", self._state.edges())
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """Read what `save` wrote; ValueError or OSError if it does not fit."""
         try:
-            edges: Edges = np.load(folder / "edges.npy", allow_pickle=False)
+            edges: Edges = np.array(load_array(folder, "edges.npy"))
         except (ArithmeticError, EOFError, MemoryError, SyntaxError, TokenError, TypeError) as exc:
             raise ValueError(f"edges.npy in {folder} is damaged: {exc}") from exc
         if edges.dtype != EDGE or edges.ndim != 1:

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...language.normalise import ANALYSER_VERSION
 from ...sorted_arrays import distinct
+from ...store.sealed_files import Folder
 from .levels import Floats, Hashes, Ints, Matches, SparseScores, bm25, inverse_frequency, score_levels
 from .segment import Segment, TermRow, assemble, find, read_rows, spans
 
@@ -87,13 +87,13 @@ class SparseBM25Index:
         self._merge(parts)
         return True
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write one segment with everything, merging first if there are several."""
         parts = self._parts
         whole = len(parts) == 1 and parts[0].alive is None
         (parts[0].segment if whole else self._merge(parts)).save(folder)
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """Map the files that `save` wrote. Raises OSError or ValueError if they cannot be used."""
         parts = _parts([Segment.load(folder)])
         with self._changing:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...store.sealed_files import Folder, load_array, save_array
 from .levels import Floats, Hashes, Ints, Matches, run_starts
 
 __all__ = ["Segment", "TermRow", "assemble", "find", "read_rows", "spans"]
@@ -143,17 +143,16 @@ class Segment:
             end = min(start + _CHUNK_POSTINGS, len(self.docs))
             yield _spread_part(self.terms, self.term_start, start, end), self.docs[start:end], self.counts[start:end]
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write one `.npy` file for each array."""
         for field in fields(self):
-            np.save(folder / f"{field.name}.npy", getattr(self, field.name), allow_pickle=False)
+            save_array(folder, f"{field.name}.npy", getattr(self, field.name))
 
     @classmethod
-    def load(cls, folder: Path) -> Segment:
+    def load(cls, folder: Folder) -> Segment:
         """Map the files that `save` wrote. Raises OSError or ValueError if one is missing or does not fit the others."""
         names = [field.name for field in fields(cls)]
-        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names]
-        segment = cls(*(np.asarray(array).view(np.ndarray) for array in arrays))
+        segment = cls(*(load_array(folder, f"{name}.npy") for name in names))
         _check(segment)
         return segment
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -15,6 +14,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from ...store.sealed_files import Folder, create, load_bytes
 from .codec import BATCH, QuantizationType, Scores, VectorCodec, VectorQuery, VectorRow, parts
 
 __all__ = ["QuantizationType", "VectorRow", "VectorStore"]
@@ -133,18 +133,18 @@ class VectorStore:
                 self._state = state.sealed(self._codec)
         return many_dead or many_recent
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Folder) -> None:
         """Write `ids.npy`, `codes.npy` and `bits.npy`: the live rows by ascending id."""
         live = _LiveRows(self._state)
-        _write_rows(folder / "ids.npy", np.dtype(np.int64), (len(live.ids),), parts(live.ids, 16 * BATCH))
-        _write_rows(folder / "codes.npy", self._codec.dtype, (len(live.ids), self._codec.dimension), live.codes())
-        _write_rows(folder / "bits.npy", np.dtype(np.uint8), (len(live.ids), self._codec.bytes), live.bits())
+        _write_rows(folder, "ids.npy", np.dtype(np.int64), (len(live.ids),), parts(live.ids, 16 * BATCH))
+        _write_rows(folder, "codes.npy", self._codec.dtype, (len(live.ids), self._codec.dimension), live.codes())
+        _write_rows(folder, "bits.npy", np.dtype(np.uint8), (len(live.ids), self._codec.bytes), live.bits())
 
-    def load(self, folder: Path) -> None:
+    def load(self, folder: Folder) -> None:
         """Map what `save` wrote into memory, read-only; ValueError or OSError if it does not fit."""
-        ids = _map_rows(folder / "ids.npy", np.dtype(np.int64), ())
-        codes = _map_rows(folder / "codes.npy", self._codec.dtype, (self._codec.dimension,))
-        bits = _map_rows(folder / "bits.npy", np.dtype(np.uint8), (self._codec.bytes,))
+        ids = _map_rows(folder, "ids.npy", np.dtype(np.int64), ())
+        codes = _map_rows(folder, "codes.npy", self._codec.dtype, (self._codec.dimension,))
+        bits = _map_rows(folder, "bits.npy", np.dtype(np.uint8), (self._codec.bytes,))
         if not len(ids) == len(codes) == len(bits):
             raise ValueError(f"{folder} holds {len(ids)} ids, {len(codes)} codes and {len(bits)} signatures")
         if np.any(ids[1:] <= ids[:-1]):
@@ -363,22 +363,23 @@ def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     return header.getvalue()
 
 
-def _write_rows(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], parts: Iterable[NDArray[Any]]) -> None:
+def _write_rows(
+    folder: Folder, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], parts: Iterable[NDArray[Any]]
+) -> None:
     """Write the rows, which come in parts, as an npy file of that type and shape."""
-    with path.open("wb") as file:
+    with create(folder, name) as file:
         file.write(_npy_header(dtype, shape))
         for part in parts:
             file.write(np.ascontiguousarray(part).data)
 
 
-def _map_rows(path: Path, dtype: np.dtype[Any], row: tuple[int, ...]) -> NDArray[Any]:
+def _map_rows(folder: Folder, name: str, dtype: np.dtype[Any], row: tuple[int, ...]) -> NDArray[Any]:
     """The file as an array of rows of that shape; ValueError unless it is just what `_write_rows` writes."""
-    size, width = path.stat().st_size, dtype.itemsize * math.prod(row)
-    shape = (max(0, size - _NPY_HEADER) // width, *row)
-    with path.open("rb") as file:
-        if file.read(_NPY_HEADER) != _npy_header(dtype, shape) or size != _NPY_HEADER + shape[0] * width:
-            raise ValueError(f"{path} is damaged, or of another format")
-    return np.asarray(np.memmap(path, dtype, "r", _NPY_HEADER, shape))
+    raw, width = load_bytes(folder, name), dtype.itemsize * math.prod(row)
+    shape = (max(0, len(raw) - _NPY_HEADER) // width, *row)
+    if raw[:_NPY_HEADER].tobytes() != _npy_header(dtype, shape) or len(raw) != _NPY_HEADER + shape[0] * width:
+        raise ValueError(f"{name} is damaged, or of another format")
+    return raw[_NPY_HEADER:].view(dtype).reshape(shape)
 
 
 def _shortlist(rows: int, want: int) -> int:

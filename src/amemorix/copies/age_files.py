@@ -1,0 +1,146 @@
+"""Exports in the age format (age-encryption.org/v1): encrypted to public keys, or by a passphrase."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import InvalidRequest, StorageFailure
+from ..extras import require
+
+__all__ = ["AGE", "ExportKey", "is_age"]
+
+AGE = b"age-encryption.org/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportKey:
+    """What an export is encrypted with, or opened by; nothing for one in the clear."""
+
+    recipients: Sequence[str] = ()
+    """Public keys, `age1…`."""
+    identity: str = field(default="", repr=False)
+    """The private key of one of them, `AGE-SECRET-KEY-1…`."""
+    passphrase: str = field(default="", repr=False)
+
+    @classmethod
+    def of_environment(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        recipients: Sequence[str] = (),
+        identity_env: str = "",
+        passphrase_env: str = "",
+    ) -> ExportKey:
+        """With the secrets that these variables hold. Raises InvalidRequest if one is not set."""
+        found: dict[str, str] = {}
+        for name, variable in (("identity", identity_env), ("passphrase", passphrase_env)):
+            found[name] = environ.get(variable, "") if variable else ""
+            if variable and not found[name]:
+                raise InvalidRequest(f"{name}_env: the variable {variable} is not set.", field=f"{name}_env")
+        if recipients and found["passphrase"]:
+            raise InvalidRequest("passphrase_env: give recipients or a passphrase, not both.", field="passphrase_env")
+        return cls(recipients, **found)
+
+    def __bool__(self) -> bool:
+        return bool(self.recipients or self.identity or self.passphrase)
+
+    @contextmanager
+    def writing(self, file: BinaryIO) -> Generator[BinaryIO]:
+        """What is written comes encrypted into the file; with a passphrase it is held in memory until the end."""
+        if not self:
+            yield file
+            return
+        age = _library()
+        try:
+            keys = [age.x25519.Recipient.from_str(one) for one in self.recipients]
+        except age.RecipientError as exc:
+            raise InvalidRequest(f"recipients: {exc}", field="recipients") from exc
+
+        def encrypt(plain: BinaryIO) -> None:
+            if keys:
+                age.encrypt_io(plain, file, keys)
+            else:
+                file.write(age.passphrase.encrypt(plain.read(), self.passphrase))
+
+        with _worker() as thread:
+            ends = os.pipe()
+            done = thread.submit(_with, encrypt, ends[0], "rb")
+            with open(ends[1], "wb") as plain:
+                yield plain
+            done.result()
+
+    @contextmanager
+    def reading(self, path: Path) -> Generator[BinaryIO]:
+        """What a file holds, as it was written. Raises InvalidRequest if it is encrypted and this does not open it."""
+        if not is_age(path):
+            with path.open("rb") as file:
+                yield file
+            return
+        age = _library()
+        if not (self.identity or self.passphrase):
+            told = f"path: {path} is encrypted (age): give its identity or passphrase."
+            raise InvalidRequest(told, field="identity_env")
+
+        def decrypt(plain: BinaryIO) -> None:
+            with path.open("rb") as file:
+                if self.identity:
+                    age.decrypt_io(file, plain, [age.x25519.Identity.from_str(self.identity.strip())])
+                else:
+                    plain.write(age.passphrase.decrypt(file.read(), self.passphrase))
+
+        with _worker() as thread:
+            ends = os.pipe()
+            done = thread.submit(_with, decrypt, ends[1], "wb")
+            with open(ends[0], "rb") as plain:
+                if not plain.peek(1):
+                    _raise_refusal(done.exception(), path, age)
+                yield plain
+                if not plain.peek(1):
+                    _raise_refusal(done.exception(), path, age)
+
+
+def is_age(path: Path) -> bool:
+    """Whether a file begins like one in the age format."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(AGE)) == AGE
+    except OSError:
+        return False
+
+
+def _raise_refusal(exc: BaseException | None, path: Path, age: Any) -> None:
+    if isinstance(exc, (age.DecryptError, age.IdentityError)):
+        raise InvalidRequest(f"path: {path} cannot be decrypted: {exc}", field="path") from exc
+    if exc is not None:
+        raise exc
+
+
+def _with(work: Callable[[Any], None], end: int, mode: str) -> None:
+    """Do it with an end of a pipe, which is closed then: the other end sees that it is over."""
+    try:
+        with open(end, mode) as file:
+            work(file)
+    except BrokenPipeError:
+        pass  # the other end has read what it wanted
+
+
+@contextmanager
+def _worker() -> Generator[ThreadPoolExecutor]:
+    pool = ThreadPoolExecutor(1, "amemorix-age")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True)
+
+
+def _library() -> Any:
+    require("encryption", "An encrypted export", fault=StorageFailure)
+    import pyrage
+
+    return pyrage

@@ -1,0 +1,200 @@
+"""Commands on the encryption of a memory."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ... import config as configuration
+from ...config.model import Config
+from ...copies.key_switch import decrypt, encrypt
+from ...errors import Conflict, InvalidRequest, StorageFailure
+from ...extras import require
+from ...host.environment import data_folder, first_config
+from ...locale import told, word
+from ...store.file_swap import DATABASE_FILE
+from ...store.keys import KEYS_FILE, Keyring, is_plain, read_secret
+from ...store.lock import DirectoryLock
+from ...store.private_files import private_opener
+from ..daemon import daemon_of
+from .memory_client import ask
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_stored, remark, say
+
+app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Encrypt the memory, and look after its keys.")
+ADMIN = "memory_key_admin"
+NewFile = Annotated[
+    Path | None, typer.Option("--new-file", metavar="FILE", help="Write a random key into this file, and have the settings name it.")
+]  # fmt: skip
+
+
+@app.command()
+def init(
+    new_file: NewFile = None,
+    recovery_code: Annotated[
+        bool, typer.Option("--from-recovery", help="Ask for what `recovery` printed: memory.keys is made anew of it.")
+    ] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Prepare a data directory for a new memory that is encrypted from the start."""
+    _make_secret(new_file, config)
+    with _closed(config) as (settings, folder):
+        if is_plain(folder / DATABASE_FILE):
+            raise Conflict("There is a memory in the clear already: `amemorix key enable` encrypts it.")
+        if (folder / KEYS_FILE).exists():
+            raise Conflict(f"{folder / KEYS_FILE} is there already.")
+        secret = read_secret(settings.storage.encryption, folder, os.environ)
+        code = typer.prompt(told("Recovery code"), hide_input=True) if recovery_code else ""
+        Keyring.create(folder, secret, now=time.time(), recovery=code, database=folder / DATABASE_FILE)
+        _enabled(config, True)
+    say("The memory is encrypted from its first start on.", "green")
+    remark(
+        "Keep the secret elsewhere too, and a recovery code (`amemorix key recovery`): without them nothing can be read."
+    )
+
+
+@app.command()
+def enable(new_file: NewFile = None, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Encrypt a memory that is in the clear."""
+    _make_secret(new_file, config)
+    with _closed(config) as (settings, folder):
+        secret, cache = (
+            read_secret(settings.storage.encryption, folder, os.environ),
+            settings.storage.encryption.cache_mb,
+        )
+        there = (folder / KEYS_FILE).exists()
+        keys = (
+            Keyring.read(folder / KEYS_FILE, secret, cache_mb=cache)
+            if there
+            else Keyring.create(folder, secret, now=time.time(), cache_mb=cache)
+        )
+        switched = encrypt(folder, keys)
+        _enabled(config, True)
+        backups = [path for path in (folder / "backups").rglob(DATABASE_FILE) if is_plain(path)]
+        exports = [path for path in (folder / "exports").rglob("*") if path.is_file()]
+    say("The memory is encrypted." if switched else "The memory was encrypted already.", "green")
+    remark("What was in the clear was overwritten and removed, which an SSD need not honour.")
+    for path in (*backups, *exports):
+        print_stored(str(path))
+    if backups or exports:
+        remark("These are in the clear still. A backup: delete it (memory_runtime_admin delete_backup) and make another; an "
+               "export: remove the file.")  # fmt: skip
+
+
+@app.command()
+def disable(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Keep the memory in the clear from now on."""
+    with _closed(config) as (settings, folder):
+        keys = _keyring(settings, folder)
+        switched = decrypt(folder, keys)
+        _enabled(config, False)
+    say("The memory is in the clear." if switched else "The memory was in the clear already.", "green")
+
+
+@app.command()
+def status(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Show whether the memory is encrypted, with which keys, and what needs each of them."""
+    answer = ask(config, ADMIN, {"action": "status"})
+    if not answer["encrypted"]:
+        say("The memory is in the clear: `amemorix key enable` encrypts it.")
+        return
+    table = columns("key", "made", "retired", "files", "backups")
+    for key in answer["keys"]:
+        times = [_day(key["created_at"]), _day(key["retired_at"]) if key["retired_at"] else ""]
+        table.add_row(key["id"], *times, str(key["files"]), str(len(key["backups"])))
+    out().print(table)
+    for what, names in (("in the clear", answer["plain"]), ("cannot be read", answer["unreadable"])):
+        for name in names:
+            print_stored(f"{word(what)}: {name}")
+
+
+@app.command()
+def change(
+    env: Annotated[str, typer.Option("--env", metavar="NAME", help="A variable with the new secret.")] = "",
+    file: Annotated[str, typer.Option("--file", metavar="FILE", help="A file with the new secret.")] = "",
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Let another secret open the memory; no page is written."""
+    if bool(env) == bool(file):
+        raise InvalidRequest("Say where the new secret is: --env NAME or --file FILE.")
+    args = {"action": "change", "key_env": env, "key_file": file and str(Path(file).expanduser().absolute())}
+    ask(config, ADMIN, args)
+    say("The new secret opens the memory.", "green")
+    remark("Before the next start storage.encryption has to name it; backups that were made before want the old one.")
+
+
+@app.command()
+def rotate(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Encrypt everything with a new random key, while the memory is in use."""
+    say(f"The key is {ask(config, ADMIN, {'action': 'rotate'})['key']} from now on.", "green")
+
+
+@app.command()
+def recovery(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Print the data key, for a safe: with it the memory can be read without the secret."""
+    if not sys.stdout.isatty():
+        raise Conflict("A recovery code is printed on a terminal only.")
+    with _closed(config) as (settings, folder):
+        print_stored(_keyring(settings, folder).current.recovery_code)
+    remark("Whoever has it can read the memory. It is good until the key is rotated.")
+
+
+@app.command()
+def verify(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Read the database and every encrypted file from end to end; exit code 1 if one is damaged."""
+    answer = ask(config, ADMIN, {"action": "verify"})
+    for problem in answer["problems"]:
+        print_stored(problem)
+    if not answer["sound"]:
+        raise StorageFailure("Not everything can be read.")
+    say("Everything can be read.", "green")
+
+
+@contextmanager
+def _closed(path: Path) -> Generator[tuple[Config, Path]]:
+    """The settings and the data directory, which this process locks meanwhile. Raises Conflict beside a daemon."""
+    require("encryption", "`amemorix key`", fault=StorageFailure)
+    if daemon_of(path):
+        raise Conflict("The daemon has the memory open: stop it first.")
+    config, _ = first_config(path.absolute())
+    folder = data_folder(path.absolute(), config)
+    lock = DirectoryLock(folder)
+    try:
+        yield config, folder
+    finally:
+        lock.release()
+
+
+def _keyring(settings: Config, folder: Path) -> Keyring:
+    return Keyring.read(folder / KEYS_FILE, read_secret(settings.storage.encryption, folder, os.environ))
+
+
+def _make_secret(file: Path | None, config: Path) -> None:
+    if file is None:
+        return
+    with open(file, "x", encoding="utf-8", opener=private_opener) as new:
+        new.write(secrets.token_hex(32) + "\n")
+    _patched(config, {"storage.encryption.key_file": str(file.absolute())})
+
+
+def _enabled(config: Path, enabled: bool) -> None:
+    _patched(config, {"storage.encryption.enabled": enabled})
+
+
+def _patched(config: Path, patch: dict[str, Any]) -> None:
+    text = configuration.patched(configuration.read_text(config) if config.exists() else "", patch)
+    after = configuration.parse(text, str(config))
+    config.parent.mkdir(parents=True, exist_ok=True)
+    configuration.write_text(config, text, backups=after.advanced.config_backups)
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")

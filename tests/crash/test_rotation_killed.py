@@ -1,0 +1,147 @@
+"""kill -9 while a memory gets a new key: it opens with the one or the other, and holds every write that was acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.copies.key_switch import decrypt, encrypt
+from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
+from amemorix.store.sealed_files import size_of
+from amemorix.testing import HashEmbedder, memory_host
+from lives import Life, Tell
+
+SECRET = {"KEY": "correct horse battery staple"}
+ON = {"storage.encryption.enabled": True, "storage.encryption.key_env": "KEY", "storage.encryption.key_file": ""}
+WRITERS = 40
+ROUNDS = int(os.environ.get("AMEMORIX_ROTATION_KILLS", "3"))
+STEPS = ("os.rename", "os.link", "os.remove")
+"""What changes which file has which name."""
+
+
+def begin(folder: Path) -> Any:
+    return memory_host(folder, environ=SECRET, embed=HashEmbedder(16), **ON)
+
+
+async def write(tell: Tell, host: AMemorixHostService, writer: int) -> None:
+    number = 0
+    while True:
+        text = f"writer {writer} line {number}"
+        answer = await host.invoke("ingest_text", {"text": text, "external_id": text, "source_type": "note"})
+        if answer["success"]:
+            tell({"stored": text})
+        number += 1
+
+
+def die_before(step: int, folder: Path) -> None:
+    """Kill this process before it renames, links or removes a file of the memory for that time."""
+    left = step
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        nonlocal left
+        if event in STEPS and str(folder) in str(args[0]):
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(hook)
+
+
+async def live(tell: Tell, what: str, folder: Path) -> None:
+    """Write, and rotate again and again; `step N` dies before the N-th change of a file's name."""
+    async with begin(folder) as host:
+        for number in range(30):
+            await host.invoke(
+                "ingest_text", {"text": "filler " * 500, "external_id": f"f{number}", "source_type": "note"}
+            )
+        async with asyncio.TaskGroup() as group:
+            for writer in range(WRITERS):
+                group.create_task(write(tell, host, writer))
+            await asyncio.sleep(0.1)
+            if what.startswith("step"):
+                die_before(int(what.split()[1]), folder)
+            while True:
+                tell({"begun": "rotate"})
+                answer = await host.invoke("memory_key_admin", {"action": "rotate"})
+                assert answer["success"], answer
+                tell({"done": answer["key"]})
+
+
+async def holds_everything(folder: Path, told: list[dict[str, Any]]) -> None:
+    async with begin(folder) as host:
+        held = host.kernel.store.read_here(lambda db: db.execute("select content from paragraphs").fetchall())  # type: ignore[attr-defined]
+        assert {line["stored"] for line in told if "stored" in line} <= {content for (content,) in held}
+        answer = await host.invoke("memory_key_admin", {"action": "verify"})
+        assert answer["problems"] == []
+        keys = (await host.invoke("memory_key_admin", {"action": "status"}))["keys"]
+        assert [key["retired_at"] for key in keys].count(None) >= 1
+    left = [path.name for path in (folder / "data" / "a-memorix").glob("memory.*")]
+    assert sorted(left) == ["memory.db", "memory.keys"]
+
+
+@pytest.mark.parametrize("step", range(16))
+async def test_a_process_killed_between_two_steps_of_a_rotation(tmp_path: Path, step: int) -> None:
+    life = Life(live, f"step {step}", tmp_path)
+    told = life.rest()
+    assert life.exitcode == -signal.SIGKILL
+    await holds_everything(tmp_path, told)
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+async def test_a_process_killed_at_any_moment_of_a_rotation(tmp_path: Path, seed: int) -> None:
+    life = Life(live, "rotate", tmp_path)
+    first = life.heard()
+    await asyncio.sleep(random.Random(seed).uniform(0.2, 2.5))
+    await holds_everything(tmp_path, [first, *life.kill()])
+
+
+async def switch(tell: Tell, what: str, folder: Path) -> None:
+    """Encrypt a memory that is in the clear, or the opposite, and die before the N-th change of a file's name."""
+    way, _, step = what.partition(" ")
+    keys = keyring(folder)
+    die_before(int(step), folder)
+    (encrypt if way == "on" else decrypt)(folder, keys)
+    tell({"done": way})
+
+
+def keyring(folder: Path) -> Keyring:
+    secret = SECRET["KEY"].encode()
+    there = (folder / KEYS_FILE).exists()
+    return Keyring.read(folder / KEYS_FILE, secret) if there else Keyring.create(folder, secret, now=0)
+
+
+@pytest.mark.parametrize("way", ["on", "off"])
+async def test_a_process_killed_while_encryption_is_switched(tmp_path: Path, way: str) -> None:
+    before = {} if way == "off" else {"storage.encryption.enabled": False}
+    after = {} if way == "on" else {"storage.encryption.enabled": False}
+    async with memory_host(tmp_path, environ=SECRET, embed=HashEmbedder(16), **{**ON, **before}) as host:
+        await host.invoke("ingest_text", {"text": "The blue kettle.", "external_id": "k", "source_type": "note"})
+        host.staging()[0].put("talk.txt", b"a file that waits")
+        folder = host.kernel.store.folder
+    keyring(folder)
+    whole = tmp_path / "whole"
+    shutil.copytree(folder, whole)
+    for step in range(40):
+        life = Life(switch, f"{way} {step}", folder)
+        killed = life.rest() == []
+        (encrypt if way == "on" else decrypt)(folder, keyring(folder))  # as the command does when it is called again
+        assert is_plain(folder / "memory.db") is (way == "off")
+        async with memory_host(tmp_path, environ=SECRET, embed=HashEmbedder(16), **{**ON, **after}) as host:
+            answer = await host.invoke("search_memory", {"query": "kettle"})
+            assert [hit["content"] for hit in answer["hits"]] == ["The blue kettle."]
+            staged = host.staging()[0]
+            assert [size_of(path) for path in staged.folder.glob("u*/*")] == [len(b"a file that waits")]
+        if not killed:
+            return
+        shutil.rmtree(folder)
+        shutil.copytree(whole, folder)
+    raise AssertionError("it never came to its end")
