@@ -221,7 +221,7 @@ class AMemorixChunker(_Module):
         chunks, end = list[str](), 0
         for piece in _fitting(text, count, window - overlap):
             start = text.index(piece, end)
-            before = _tail(text[:start], count, overlap) if chunks else 0
+            before = _tail(text[max(0, start - 16 * overlap - 1) : start], count, overlap) if chunks else 0
             end = start + len(piece)
             chunks.append(text[start - before : end])
         return chunks
