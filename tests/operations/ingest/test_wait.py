@@ -130,3 +130,10 @@ async def test_what_was_not_stored_is_not_waited_for(opened: Open) -> None:
 
 async def test_another_wish_is_refused_by_name(host: AMemorixHostService) -> None:
     await refused(host, "ingest_text", {"text": "a kite", "wait": "for ever"}, "wait")
+
+
+async def test_many_texts_are_waited_for_together(dense_host: AMemorixHostService) -> None:
+    items = [{"text": f"a red kite, number {n}", "chat_id": "c"} for n in range(3)]
+    answer = await call(dense_host, "ingest_texts", items=items, wait="vectors")
+    assert (answer["wait_error"], len(answer["results"])) == ("", 3)
+    assert rows(dense_host, VECTORS) == [(3,)]
