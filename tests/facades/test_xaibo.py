@@ -364,6 +364,79 @@ async def test_the_memory_of_xaibo_stands_on_the_other_three(
     assert all(len(one.attributes["chunk_text"]) <= 30 for one in held)
 
 
+class SimpleMemorySystem:
+    """A memory in this process over three modules, as the description of the protocols puts them together."""
+
+    def __init__(self, chunker: Any, embedder: Any, vector_index: Any) -> None:
+        self.chunker, self.embedder, self.index = chunker, embedder, vector_index
+        self.memories: dict[str, dict[str, Any]] = {}
+
+    async def store_memory(self, text: str, attributes: dict[str, Any] | None = None) -> str:
+        return await self._keep(str(uuid.uuid4()), text, attributes)
+
+    async def _keep(self, id_: str, text: str, attributes: dict[str, Any] | None) -> str:
+        chunks = await self.chunker.chunk(text)
+        described = [
+            {
+                "memory_id": id_,
+                "chunk_id": f"{id_}_chunk_{n}",
+                "chunk_index": n,
+                "chunk_text": chunk,
+                **(attributes or {}),
+            }
+            for n, chunk in enumerate(chunks)
+        ]
+        held = {
+            "id": id_,
+            "content": text,
+            "attributes": attributes or {},
+            "chunks": [one["chunk_id"] for one in described],
+        }
+        self.memories[id_] = held
+        await self.index.add_vectors([await self.embedder.text_to_embedding(chunk) for chunk in chunks], described)
+        return id_
+
+    async def get_memory(self, memory_id: str) -> dict[str, Any] | None:
+        return self.memories.get(memory_id)
+
+    async def search_memory(self, query: str, k: int = 10) -> list[Any]:
+        found = await self.index.search(await self.embedder.text_to_embedding(query), 2 * k)
+        return list(dict.fromkeys(one.attributes["memory_id"] for one in found))[:k]
+
+    async def list_memories(self) -> list[dict[str, Any]]:
+        return list(self.memories.values())
+
+    async def delete_memory(self, memory_id: str) -> bool:
+        return self.memories.pop(memory_id, None) is not None
+
+    async def update_memory(self, memory_id: str, text: str, attributes: dict[str, Any] | None = None) -> bool:
+        return await self.delete_memory(memory_id) and bool(await self._keep(memory_id, text, attributes))
+
+
+async def test_a_memory_of_ones_own_stands_on_the_three(
+    dense_host: AMemorixHostService, index: AMemorixVectorIndex
+) -> None:
+    from xaibo.core.protocols.memory import MemoryProtocol
+
+    assert isinstance(SimpleMemorySystem(None, None, None), MemoryProtocol)
+    chunker = AMemorixChunker({"window_size": 40, "window_overlap": 0, "unit": "char"})
+    system = SimpleMemorySystem(chunker, AMemorixEmbedder.over(dense_host), index)
+    notes = await system.store_memory(
+        "Notes of the meeting of Monday. The budget was cut by a third.", {"type": "notes"}
+    )
+    cake = await system.store_memory("An almond cake.")
+    assert (await system.get_memory(notes) or {})["chunks"] == [f"{notes}_chunk_0", f"{notes}_chunk_1"]
+    assert await system.search_memory("the budget was cut", k=1) == [notes]
+    (best,) = await index.search(await system.embedder.text_to_embedding("the budget was cut"), k=1)
+    assert best.attributes == {
+        "memory_id": notes, "chunk_id": f"{notes}_chunk_1", "chunk_index": 1, "chunk_text": "The budget was cut by a third.",
+        "type": "notes",
+    }  # fmt: skip
+    assert await system.update_memory(cake, "A walnut bread.") and await system.search_memory("walnut bread", 1) == [
+        cake
+    ]
+
+
 async def test_vectors_are_found_by_cosine(index: AMemorixVectorIndex) -> None:
     from xaibo.core.protocols.memory import VectorSearchResult
 

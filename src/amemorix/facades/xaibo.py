@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from .access import AnyMemory, Caller
 
+    Given = AnyMemory | Caller
+
 __all__ = ["AMemorixChunker", "AMemorixEmbedder", "AMemorixMemory", "AMemorixVectorIndex"]
 
 _MOST = 200
@@ -76,7 +78,7 @@ class _Module:
         self._given: Optional[Caller] = None  # noqa: UP045
 
     @classmethod
-    def over(cls, memory: "AnyMemory | Caller", **config: Any):
+    def over(cls, memory: "Given", **config: Any):
         """The module over a memory that the program runs itself, for `ConfigOverrides(instances=…)`."""
         made = cls(config)
         made._given = caller_of(memory)
@@ -219,7 +221,7 @@ class AMemorixChunker(_Module):
         chunks, end = list[str](), 0
         for piece in _fitting(text, count, window - overlap):
             start = text.index(piece, end)
-            before = _tail(text[:start], count, overlap) if chunks else 0
+            before = _tail(text[max(0, start - 16 * overlap - 1) : start], count, overlap) if chunks else 0
             end = start + len(piece)
             chunks.append(text[start - before : end])
         return chunks

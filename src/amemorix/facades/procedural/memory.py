@@ -102,7 +102,8 @@ class ProceduralMemory:
 
         Each has `flow_id`, `flow_name`, `flow_type`, `description`, `condition`, `desired_effects`, `agent_id` and `score`:
         the sum of 1 / (rrf_k + rank) over the ranks by meaning and by words, of the best 4 * `top_k` each (Cormack et al.
-        2009); of two with the same, the more similar one is first. Where the model cannot be asked, words alone find, and the log says so.
+        2009); of two with the same, the more similar one is first. Where the model cannot be asked, words alone find,
+        and the log says so.
         """
         if not 1 <= top_k <= 50:
             raise ValueError("top_k: must be from 1 to 50")
