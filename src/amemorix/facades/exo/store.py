@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelStore"]
 
+log = logging.getLogger(__name__)
 SOURCE_TYPE = "exo"
 SHOWN = "shown"
 """Tag of what is not discarded."""
@@ -86,6 +88,8 @@ class KernelStore:
         )  # fmt: skip
         if answer["reason"] in ("disabled", "chat_filtered"):
             raise MemoryError(f"The memory took nothing ({answer['reason']}).")
+        if answer["wait_error"]:
+            log.warning("%s: stored, but %s", item.id, answer["wait_error"])
         if vector is not None:
             await self._call("memory_vector_admin", action="create_space", space=self._source)
             row = {"id": _name(item.id), "vector": vector, "attributes": dict.fromkeys([EVERY, *tags], True)}
