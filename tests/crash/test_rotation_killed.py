@@ -15,7 +15,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.copies.key_switch import decrypt, encrypt
-from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
+from amemorix.store.keys import KEYS_FILE, Keyring, Secret, is_plain
 from amemorix.store.sealed_files import size_of
 from amemorix.testing import HashEmbedder, memory_host
 from lives import Life, Tell
@@ -114,7 +114,7 @@ async def switch(tell: Tell, what: str, folder: Path) -> None:
 
 
 def keyring(folder: Path) -> Keyring:
-    secret = SECRET["KEY"].encode()
+    secret = Secret(SECRET["KEY"].encode())
     there = (folder / KEYS_FILE).exists()
     return Keyring.read(folder / KEYS_FILE, secret) if there else Keyring.create(folder, secret, now=0)
 

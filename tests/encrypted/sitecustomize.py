@@ -17,3 +17,10 @@ if file := os.environ.get("AMEMORIX_TEST_KEY_FILE"):
     Storage.model_rebuild(force=True)
     Config.model_fields["storage"].default = Storage()
     Config.model_rebuild(force=True)
+
+    from amemorix.copies.operations import ExportMemory
+    from amemorix.graph.requests import Export
+
+    for request in (ExportMemory, Export):  # tests read what was exported
+        request.model_fields["plain"].default = True
+        request.model_rebuild(force=True)

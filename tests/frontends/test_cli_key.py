@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix.frontends.cli.main import app
-from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
+from amemorix.store.keys import KEYS_FILE, Keyring, Secret, is_plain
 from amemorix.testing import scratch_config
 from test_cli_backup import bad, good, tell
 from test_cli_serve import daemon
@@ -103,7 +103,7 @@ def test_a_recovery_code_opens_a_memory_whose_secret_is_lost(monkeypatch: pytest
     good("key", "init")
     tell(*TURNS)
     assert "on a terminal only" in bad("key", "recovery")
-    code = Keyring.read(HOME / KEYS_FILE, SECRET.encode()).current.recovery_code
+    code = Keyring.read(HOME / KEYS_FILE, Secret(SECRET.encode())).current.recovery_code
     (HOME / KEYS_FILE).unlink()
     monkeypatch.setenv("AMEMORIX_KEY", "quite another secret")
     for wrong in (code[:-3] + "AAA", "nonsense"):

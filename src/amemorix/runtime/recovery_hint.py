@@ -59,7 +59,7 @@ class RecoveryHint:
             wrong = _known_problem(backup)
             if not wrong:
                 with closing(CopyThread()) as thread:
-                    wrong = "; ".join(examined(backup, thread)[:1])
+                    wrong = "; ".join(examined(backup, self._backups.keys, thread)[:1])
             if not wrong:
                 return backup, problems
             problems[backup.manifest.id] = wrong

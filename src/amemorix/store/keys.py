@@ -25,7 +25,7 @@ from .private_files import private_opener, sync_folder
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-__all__ = ["KEYS_FILE", "DataKey", "Keyring", "derived", "is_plain", "open_keyring", "read_secret"]
+__all__ = ["KEYS_FILE", "DataKey", "Keyring", "Secret", "derived", "is_plain", "open_keyring", "read_secret"]
 
 KEYS_FILE = "memory.keys"
 FORMAT = "amemorix-keys/1"
@@ -68,6 +68,14 @@ class DataKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """What wraps the data keys: a key of 32 bytes, or a passphrase."""
+
+    value: bytes = field(repr=False)
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Wrapping:
     """How data keys are wrapped: what is written of it, and the key."""
 
@@ -75,19 +83,19 @@ class _Wrapping:
     key: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, secret: bytes, told: Mapping[str, Any] | None = None) -> _Wrapping:
-        """With these parameters, or new ones. 32 bytes are a key, anything else is a passphrase."""
-        kind: dict[str, Any] = {"kind": "raw"} if len(secret) == 32 else {"kind": "passphrase", **_ARGON2}
+    def of(cls, secret: Secret, told: Mapping[str, Any] | None = None) -> _Wrapping:
+        """With these parameters, or new ones."""
+        kind: dict[str, Any] = {"kind": "raw"} if secret.is_key else {"kind": "passphrase", **_ARGON2}
         known = dict(told or {**kind, "salt": secrets.token_hex(16)})
         salt = bytes.fromhex(known["salt"])
         if known["kind"] == "raw":
-            return cls(known, derived(secret, "amemorix/wrapping", salt))
+            return cls(known, derived(secret.value, "amemorix/wrapping", salt))
         from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
         argon = Argon2id(
             salt=salt, length=32, iterations=known["iterations"], lanes=known["lanes"], memory_cost=known["memory_kib"]
         )
-        return cls(known, argon.derive(secret))
+        return cls(known, argon.derive(secret.value))
 
     def wrap(self, raw: bytes, about: str) -> str:
         nonce = secrets.token_bytes(12)
@@ -108,7 +116,7 @@ class Keyring:
     """The data keys of one memory, in the clear, and the file that holds them wrapped."""
 
     def __init__(
-        self, folder: Path, *, id: str, secret: bytes, wrapping: _Wrapping, keys: Iterable[DataKey], current: str,
+        self, folder: Path, *, id: str, secret: Secret, wrapping: _Wrapping, keys: Iterable[DataKey], current: str,
         cache_mb: int = 64,
     ) -> None:  # fmt: skip
         self.folder = folder
@@ -123,7 +131,7 @@ class Keyring:
     def create(
         cls,
         folder: Path,
-        secret: bytes,
+        secret: Secret,
         *,
         now: float,
         cache_mb: int = 64,
@@ -145,7 +153,7 @@ class Keyring:
         return made
 
     @classmethod
-    def read(cls, file: Path, secret: bytes, *, cache_mb: int = 64) -> Keyring:
+    def read(cls, file: Path, secret: Secret, *, cache_mb: int = 64) -> Keyring:
         """The keyring in a file. Raises StorageFailure if it cannot be read or the secret does not fit."""
         from cryptography.exceptions import InvalidTag
 
@@ -216,7 +224,7 @@ class Keyring:
         for end in ("1", "draft"):
             (self.folder / f"{KEYS_FILE}.{end}").unlink(missing_ok=True)
 
-    def change(self, secret: bytes) -> None:
+    def change(self, secret: Secret) -> None:
         """Wrap the data keys by another secret."""
         self._wrapping, self._secret = _Wrapping.of(secret), secret
         self.save()
@@ -224,7 +232,7 @@ class Keyring:
     def add(self, now: float) -> DataKey:
         """One more random key, saved; what is written is encrypted with it once it is made the current one."""
         key = DataKey(f"k{1 + max(int(id_[1:]) for id_ in self._keys)}", secrets.token_bytes(32), now)
-        self._keys[key.id] = key
+        self._keys = {**self._keys, key.id: key}
         self.save()
         return key
 
@@ -240,9 +248,9 @@ class Keyring:
 
     def forget_retired(self, but: Container[str]) -> None:
         """Forget the retired keys that are not among these."""
-        if gone := [key.id for key in self._keys.values() if key.retired_at is not None and key.id not in but]:
-            for id_ in gone:
-                del self._keys[id_]
+        kept = {id_: key for id_, key in self._keys.items() if key.retired_at is None or id_ in but}
+        if kept != self._keys:
+            self._keys = kept
             self.save()
             self.confirm()
 
@@ -342,7 +350,7 @@ def open_keyring(settings: Encryption, folder: Path, environ: Mapping[str, str],
 # where the secret comes from
 
 
-def read_secret(settings: Encryption, folder: Path, environ: Mapping[str, str]) -> bytes:
+def read_secret(settings: Encryption, folder: Path, environ: Mapping[str, str]) -> Secret:
     """The secret that the settings name: 32 bytes, or a passphrase. Raises StorageFailure unless there is just one source."""
     known = environ.get(settings.key_env, "") if settings.key_env else ""
     given = [
@@ -398,19 +406,19 @@ def _of_command(command: Iterable[str]) -> str:
         ) from exc
 
 
-def _understood(text: str) -> bytes:
+def _understood(text: str) -> Secret:
     """64 hex digits or base64 of 32 bytes are a key, anything else a passphrase."""
     text = text.strip()
     with suppress(ValueError):
         if len(text) == 64:
-            return bytes.fromhex(text)
+            return Secret(bytes.fromhex(text), is_key=True)
     with suppress(ValueError):
         raw = base64.b64decode(text, validate=True)
         if len(raw) == 32:
-            return raw
+            return Secret(raw, is_key=True)
     if len(text) < LEAST_CHARS:
         raise StorageFailure(
             f"The secret of an encrypted memory has at least {LEAST_CHARS} characters, or it is a key of 32 bytes "
             "(64 hex digits, or base64: `openssl rand -base64 32`)."
         )
-    return text.encode()
+    return Secret(text.encode())

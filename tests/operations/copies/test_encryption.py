@@ -18,7 +18,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig, StorageFailure
 from amemorix.store import driver
-from amemorix.store.keys import KEYS_FILE, Keyring
+from amemorix.store.keys import KEYS_FILE, Keyring, Secret
 from amemorix.store.sealed_files import SealedFolder, load_bytes
 from amemorix.testing import HashEmbedder, memory_host, pause_background
 from entrance import admin_of, call, contents, data_of, said, told
@@ -125,6 +125,11 @@ async def test_a_wrong_secret_changes_no_byte(tmp_path: Path, secret: str) -> No
             pass
 
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"} == before
+
+
+async def test_a_passphrase_of_32_characters_is_no_key(tmp_path: Path) -> None:
+    async with encrypted(tmp_path, secret="thirty-two characters, no key at") as host:
+        assert (await keys_of(host, "status"))["secret"] == "passphrase"
 
 
 async def test_a_secret_in_a_file_or_from_a_program(tmp_path: Path) -> None:
@@ -238,7 +243,7 @@ async def test_a_snapshot_file_of_another_place_is_not_taken(tmp_path: Path) -> 
         folder = data_of(host)
         await story(host)
     codes, bits = next(folder.rglob("codes.npy")), next(folder.rglob("bits.npy"))
-    keys = Keyring.read(folder / KEYS_FILE, SECRET.encode())
+    keys = Keyring.read(folder / KEYS_FILE, Secret(SECRET.encode()))
     load_bytes(SealedFolder(codes.parent, keys), codes.name)
     older = codes.parent.with_name("snapshot-1-1-1")
     older.mkdir()

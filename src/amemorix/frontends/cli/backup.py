@@ -114,7 +114,7 @@ def export(
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent} to write {file.name} into.", field="file")
     try:
-        how = {"recipients": recipient or [], "passphrase_env": passphrase_env, "plain": plain}
+        how = {"recipients": recipient or [], "passphrase_env": passphrase_env, **({"plain": True} if plain else {})}
         answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors, **how}))
         shutil.move(answer["path"], file)
         rows, size = answer["rows"], answer["bytes"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ...errors import StorageFailure
+from ...errors import MemoryFault, StorageFailure
 from ...locale import told, word
 from .memory_client import answered, ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
@@ -96,9 +97,14 @@ def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     from ...language.times import local_zone
     from ...runtime.recovery_hint import RecoveryHint, closed_findings
     from ...store.access import TimeZones
+    from ...store.keys import KEYS_FILE, Keyring, read_secret
 
     config, _ = first_config(path.absolute())
-    backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
+    folder, encryption, keys = data_folder(path.absolute(), config), config.storage.encryption, None
+    if encryption.enabled:
+        with suppress(MemoryFault):  # without its keys a backup is said to be encrypted
+            keys = Keyring.read(folder / KEYS_FILE, read_secret(encryption, folder, os.environ))
+    backups = BackupFolder(folder, config.backup.roots, keys)
     zone = TimeZones.configured(config.general, local_zone()).general
     findings = [asdict(finding) for finding in closed_findings(fault, RecoveryHint(backups, zone))]
     return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}
