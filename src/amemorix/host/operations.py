@@ -26,6 +26,7 @@ MODULES = {
     "memory_vector_admin": ("spaces.operations",),
     "memory_runtime_admin": (
         "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks", "runtime.document_changes",
+        "runtime.configuration",
     ),
     "get_person_profile": ("profiles.person_operations",),
     "memory_profile_admin": ("profiles.operations",),
