@@ -37,18 +37,20 @@ _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "
 _REFUSED = {"form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"}
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{k}-src {v}" for k, v in _SOURCES.items()) + "".join(f"; {k} {v}" for k, v in _REFUSED.items()),
-    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
     "Vary": ", ".join(("Accept-Language", "Cookie")),
 }  # fmt: skip
-"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing."""
+"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing.
+
+To itself a page says where it came from: else a browser sends its forms with the origin `null`, which the daemon refuses."""
 MENU = (
     ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
     ("chats", "/ui/chats", "Chats"), ("import", "/ui/import", "Import"), ("tuning", "/ui/tuning", "Tuning"),
     ("settings", "/ui/settings", "Settings"), ("audit", "/ui/audit", "Audit"), ("backups", "/ui/backups", "Backups"),
     ("health", "/ui/health", "Health"),
 )  # fmt: skip
-FOR_ADMINS = frozenset({"people", "import", "tuning", "settings", "audit", "backups", "health"})
-"""Pages of the whole memory."""
+UNBOUND = frozenset({"people", "import", "tuning", "settings", "audit", "backups", "health"})
+"""Pages of the menu that are for whoever may do everything."""
 STATES = (
     "live", "rebuild", "restart", "true", "false", "yes", "no", "well", "wrong", "queued", "preparing", "running",
     "cancel_requested", "cancelled", "completed", "completed_with_errors", "failed", "skipped", "pending", "off", "idle",
@@ -94,11 +96,11 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if entry[0] not in FOR_ADMINS or self.rules)
+        return tuple(entry for entry in MENU if self.unbound or entry[0] not in UNBOUND)
 
     @property
-    def rules(self) -> bool:
-        """Whether the whole memory may be looked after: the role admin, bound to no chat."""
+    def unbound(self) -> bool:
+        """Whether this caller may do everything, in every chat."""
         return self.may("admin") and not self.grant.chats
 
     @property
@@ -140,7 +142,7 @@ class View:
 
     async def upload(self) -> tuple[list[Staged], dict[str, str]]:
         """(files that were sent, staged for an import; the other fields). Raises Forbidden as `form` does, and to who may not."""
-        if not self.rules:
+        if not self.unbound:
             raise Forbidden("An upload needs the role admin.", role="admin")
         staging, limits = self._host.staging()
         most_bytes = limits.max_file_size_mb * 1_000_000
@@ -175,7 +177,7 @@ class View:
             .render(
                 view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
 _=lambda text, **values: _said(text, language).format(**values) if values else _said(text, language),
-                word=lambda text: word(text, language), at=self.moment, **context,
+                word=lambda text: word(text, language).replace("_", " "), at=self.moment, **context,
             )
         )  # fmt: skip
         return HTMLResponse(text, status, HEADERS)
