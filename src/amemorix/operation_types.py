@@ -28,6 +28,7 @@ __all__ = [
     "BinItem",
     "CandidateItem",
     "Change",
+    "ChangeConfig",
     "ChangeItem",
     "ChangeSecret",
     "Changed",
@@ -41,6 +42,10 @@ __all__ = [
     "Checked",
     "ChunkItem",
     "Chunks",
+    "ConfigChange",
+    "ConfigChanged",
+    "ConfigPreview",
+    "ConfigText",
     "ConflictGroup",
     "Conflicts",
     "Context",
@@ -501,6 +506,13 @@ class Change(TypedDict):
     undo_id: str
 
 
+class ChangeConfig(TypedDict, total=False):
+    """A change of the configuration."""
+    settings: Mapping[str, Any]
+    toml: str
+    base: str
+
+
 class ChangeItem(TypedDict):
     """What one call did, or like calls within a minute; times in epoch seconds."""
     id: str
@@ -622,6 +634,41 @@ class Chunks(TypedDict):
     items: list[ChunkItem]
     count: int
     total: int
+
+
+class ConfigChange(TypedDict):
+    """A setting that differs."""
+    name: str
+    before: Any
+    after: Any
+    cost: str
+
+
+class ConfigChanged(TypedDict):
+    """What was changed."""
+    success: bool
+    warnings: list[str]
+    changes: list[ConfigChange]
+    level: str
+    needs_restart: list[str]
+
+
+class ConfigPreview(TypedDict):
+    """What a change would come to; the costliest of the settings is its `level`."""
+    success: bool
+    warnings: list[str]
+    changes: list[ConfigChange]
+    level: str
+
+
+class ConfigText(TypedDict):
+    """The configuration file."""
+    success: bool
+    warnings: list[str]
+    toml: str
+    base: str
+    config_file: str
+    in_file_only: list[str]
 
 
 class ConflictGroup(TypedDict):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Configure", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
+__all__ = ["Configure", "ConfigureText", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
 
 
 class Takeover(Protocol):
@@ -28,6 +28,8 @@ class Takeover(Protocol):
 
 Configure = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Changes settings in the configuration file and applies them, as `AMemorixHostService.update_config` does."""
+ConfigureText = Callable[[str], Awaitable[dict[str, Any]]]
+"""Replaces the text of the configuration file and applies it, as `AMemorixHostService.update_raw_config` does."""
 Reload = Callable[[], Awaitable["ReloadReport"]]
 """Reads the configuration file again and applies it, as `AMemorixHostService.reload` does."""
 Reopen = Callable[[Any, Takeover], Awaitable[None]]
@@ -65,6 +67,8 @@ class RuntimeStatus:
     """How the host opens the memory anew over other rows; None if there is no host."""
     configure: Configure | None = None
     """How the host changes settings; None if there is no host."""
+    configure_text: ConfigureText | None = None
+    """How the host replaces the text of its file; None if there is no host."""
     reload: Reload | None = None
     """How the host reads its file again; None if there is no host."""
     started: float = field(default_factory=time.monotonic)

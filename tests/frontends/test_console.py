@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.config.model import Http
-from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.tokens import Tokens
 from amemorix.testing import memory_host
+from console_entrance import browser, logged_in, secret
 from entrance import call, said
 
 PAGES = (
@@ -25,13 +23,6 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202egnp.e
 GIVEN = [
     {"token": "boss", "role": "admin", "name": "boss"}, {"token": "hiker", "role": "read", "chats": ["hike"], "name": "hiker"},
 ]  # fmt: skip
-
-
-@asynccontextmanager
-async def browser(host: AMemorixHostService, tokens: Tokens | None = None) -> AsyncGenerator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=create_app(host, tokens=tokens))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", follow_redirects=True) as web:
-        yield web
 
 
 @pytest.fixture
@@ -49,16 +40,6 @@ async def host(tmp_path: Path) -> AsyncGenerator[AMemorixHostService]:
         await said(made, "private", ("Ben", "The locker code is 4417."))
         await made.settle()
         yield made
-
-
-def secret(page: httpx.Response) -> str:
-    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
-    assert found
-    return found[1]
-
-
-async def logged_in(web: httpx.AsyncClient, token: str) -> httpx.Response:
-    return await web.post("/ui/login?next=/ui/chats", data={"token": token})
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -26,6 +26,7 @@ MODULES = {
     "memory_vector_admin": ("spaces.operations",),
     "memory_runtime_admin": (
         "runtime.operations", "copies.operations", "runtime.audit", "runtime.checks", "runtime.document_changes",
+        "runtime.configuration",
     ),
     "memory_key_admin": ("copies.key_operations",),
     "get_person_profile": ("profiles.person_operations",),

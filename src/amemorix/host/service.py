@@ -90,7 +90,11 @@ class AMemorixHostService:
     ) -> None:
         self.config_path = Path(config_path).absolute()
         self._status = RuntimeStatus(
-            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config, reload=self.reload
+            config_file=str(self.config_path),
+            reopen=self._reopen,
+            configure=self.update_config,
+            configure_text=self.update_raw_config,
+            reload=self.reload,
         )
         self._kernels = KernelPool(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
@@ -20,12 +20,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ...audit_context import Grant
 from ...errors import Forbidden, MemoryFault, NotReady, fault_of
 from ...locale import Language, spoken, told, word
+from ..http.uploads import received
 from ..transport import LocalMemory
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from ...host.service import AMemorixHostService
+    from ...importing.staging import Staged
     from .sessions import Session
 
 __all__ = ["HEADERS", "View", "page_sentences"]
@@ -35,14 +37,30 @@ _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "
 _REFUSED = {"form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"}
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{k}-src {v}" for k, v in _SOURCES.items()) + "".join(f"; {k} {v}" for k, v in _REFUSED.items()),
-    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
     "Vary": ", ".join(("Accept-Language", "Cookie")),
 }  # fmt: skip
-"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing."""
+"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing.
+
+To itself a page says where it came from: else a browser sends its forms with the origin `null`, which the daemon refuses."""
 MENU = (
     ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
-    ("chats", "/ui/chats", "Chats"),
+    ("chats", "/ui/chats", "Chats"), ("import", "/ui/import", "Import"), ("tuning", "/ui/tuning", "Tuning"),
+    ("settings", "/ui/settings", "Settings"), ("audit", "/ui/audit", "Audit"), ("backups", "/ui/backups", "Backups"),
+    ("health", "/ui/health", "Health"),
 )  # fmt: skip
+UNBOUND = frozenset({"people", "import", "tuning", "settings", "audit", "backups", "health"})
+"""Pages of the menu that are for whoever may do everything."""
+STATES = (
+    "live", "rebuild", "restart", "true", "false", "yes", "no", "well", "wrong", "queued", "preparing", "running",
+    "cancel_requested", "cancelled", "completed", "completed_with_errors", "failed", "skipped", "pending", "off", "idle",
+    "embedding", "rebuilding", "stored", "existing", "revised", "gone", "upload", "paste", "raw_scan", "lpmm_openie",
+    "lpmm_convert", "maibot_migration", "temporal_backfill", "applied", "applying", "rolled_back", "balanced",
+    "precision_priority", "recall_priority", "quick", "standard", "deep", "queries", "rounds", "comparison", "train",
+    "validation", "held_out", "reply", "fact", "relation", "asked", "labelled", "manual", "scheduled", "before_restore",
+    "before_import", "host", "python", "http", "mcp", "cli", "console", "memory",
+)  # fmt: skip
+"""What operations answer as a word, and pages show as one."""
 ROLES = ("read", "write", "admin")
 
 
@@ -56,6 +74,7 @@ class View:
         self.page = page
         self.query: Mapping[str, str] = request.query_params
         self.zone: tzinfo | None = _zone(host)
+        self._host = host
         self._memory = LocalMemory(host, "console", session.grant)
 
     async def ask(self, component: str, action: str = "", **args: Any) -> dict[str, Any]:
@@ -77,7 +96,12 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if entry[0] != "people" or (self.may("admin") and not self.grant.chats))
+        return tuple(entry for entry in MENU if self.unbound or entry[0] not in UNBOUND)
+
+    @property
+    def unbound(self) -> bool:
+        """Whether this caller may do everything, in every chat."""
+        return self.may("admin") and not self.grant.chats
 
     @property
     def theme(self) -> str:
@@ -113,10 +137,27 @@ class View:
     async def form(self) -> FormData:
         """What was sent. Raises Forbidden unless it carries the secret of the session: another site cannot know it."""
         form = await self.request.form()
-        given = self.request.headers.get("x-csrf-token") or form.get("csrf") or ""
+        self._refuse_foreign(form)
+        return form
+
+    async def upload(self) -> tuple[list[Staged], dict[str, str]]:
+        """(files that were sent, staged for an import; the other fields). Raises Forbidden as `form` does, and to who may not."""
+        if not self.unbound:
+            raise Forbidden("An upload needs the role admin.", role="admin")
+        staging, limits = self._host.staging()
+        most_bytes = limits.max_file_size_mb * 1_000_000
+        most = {"most_files": limits.max_files_per_task, "most_bytes": most_bytes}
+        return await received(self.request, staging, **most, accept=self._refuse_foreign)
+
+    def unstage(self, staged: Iterable[Staged]) -> None:
+        """Remove files that no import was made of; blocking."""
+        for one in staged:
+            self._host.staging()[0].remove(one.id)
+
+    def _refuse_foreign(self, fields: Mapping[str, Any]) -> None:
+        given = self.request.headers.get("x-csrf-token") or fields.get("csrf") or ""
         if not isinstance(given, str) or not hmac.compare_digest(given.encode(), self.session.secret.encode()):
             raise Forbidden("This form is not of this session: load the page again and repeat it.")
-        return form
 
     def say(self, sentence: str, *, undo: str = "") -> None:
         """Told at the top of the next page, there with a button that undoes it where that is possible."""
@@ -136,7 +177,7 @@ class View:
             .render(
                 view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
 _=lambda text, **values: _said(text, language).format(**values) if values else _said(text, language),
-                word=lambda text: word(text, language), at=self.moment, **context,
+                word=lambda text: word(text, language).replace("_", " "), at=self.moment, **context,
             )
         )  # fmt: skip
         return HTMLResponse(text, status, HEADERS)
@@ -186,16 +227,9 @@ def _templates() -> Environment:
 
 
 def page_sentences() -> list[str]:
-    """What the pages say to people, in English: each `_("…")` of a template, what a page says was done, and the menu."""
+    """What the pages say to people, in English: the menu, states, and each `_("…")` of a template."""
     here = files(__package__ or "")
-    found = [label for _, _, label in MENU]
+    found = [*(label for _, _, label in MENU), *STATES]
     for one in sorted(here.joinpath("templates").iterdir(), key=lambda one: one.name):
         found += ["".join(pair) for pair in re.findall(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""", one.read_text("utf-8"))]
-    for one in sorted(here.joinpath("pages").iterdir(), key=lambda one: one.name):
-        if one.name.endswith(".py"):
-            found += [
-                text
-                for said in re.findall(r"view\.say\((.+)\)", one.read_text("utf-8"))
-                for text in re.findall(r'"([^"]{12,})"', said)
-            ]
     return list(dict.fromkeys(found))

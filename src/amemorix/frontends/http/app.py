@@ -151,7 +151,7 @@ class _Handlers:
                 raise Forbidden("An upload needs the role admin.", role="admin")
             staging, limits = self._host.staging()
             most_bytes = limits.max_file_size_mb * 1_000_000
-            staged = await received(request, staging, most_files=limits.max_files_per_task, most_bytes=most_bytes)
+            staged, _ = await received(request, staging, most_files=limits.max_files_per_task, most_bytes=most_bytes)
             return {
                 "success": True,
                 "files": [{"staged": one.id, "name": one.name, "size": one.size} for one in staged],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any, cast
 
 from python_multipart.exceptions import FormParserError
@@ -19,16 +19,26 @@ __all__ = ["received"]
 HELD_BYTES = 1 << 20
 """Bytes that are gathered before they are read and written, off the event loop."""
 
+MOST_FIELD_BYTES = 100_000
+"""Of all that a form says beside its files."""
 
-async def received(request: Request, staging: Staging, *, most_files: int, most_bytes: float) -> list[Staged]:
-    """Stage every file of the form, other fields are passed over; what was staged is removed if anything fails.
 
-    Raises InvalidRequest for what is no form with files, TooLarge for a file over `most_bytes` (0: no limit) or too many.
+async def received(
+    request: Request,
+    staging: Staging,
+    *,
+    most_files: int,
+    most_bytes: float,
+    accept: Callable[[Mapping[str, str]], None] = lambda _: None,
+) -> tuple[list[Staged], dict[str, str]]:
+    """(every file of the form, staged; its other fields); what was staged is removed if anything fails.
+
+    `accept` is shown the fields that came before the first file, and may raise; nothing is stored then. Raises InvalidRequest for what is no form with files, TooLarge for a file over `most_bytes` (0: no limit) or too many.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise InvalidRequest("The body must be multipart/form-data with files.", field="body")
-    form = _Form(staging, most_files, most_bytes)
+    form = _Form(staging, most_files, most_bytes, accept)
     parser = MultipartParser(options[b"boundary"], cast(Any, form.callbacks()))
     held = bytearray()
     try:
@@ -48,17 +58,22 @@ async def received(request: Request, staging: Staging, *, most_files: int, most_
         if isinstance(exc, OSError):
             raise StorageFailure(f"The files cannot be kept: {exc.strerror or exc}.") from exc
         raise
-    return form.staged
+    return form.staged, form.fields
 
 
 class _Form:
     """Keeps the files that the parser tells of, piece by piece; blocking."""
 
-    def __init__(self, staging: Staging, most_files: int, most_bytes: float) -> None:
+    def __init__(
+        self, staging: Staging, most_files: int, most_bytes: float, accept: Callable[[Mapping[str, str]], None]
+    ) -> None:
         self._staging = staging
+        self._accept = accept
         self._most_files, self._most_bytes = most_files, most_bytes
         self._name, self._value, self._files, self._size = b"", b"", 0, 0
         self._headers: dict[bytes, bytes] = {}
+        self._text, self._letters = bytearray(), 0
+        self.fields: dict[str, str] = {}
         self.staged: list[Staged] = []
         self.open: tuple[Staged, IO[bytes]] | None = None
 
@@ -90,8 +105,11 @@ class _Form:
     def _headers_read(self) -> None:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         name = options.get(b"filename")
-        if name is None:
+        self._text.clear()
+        if not name:  # a field, or one for files that was left empty
             return
+        if not self._files:
+            self._accept(self.fields)
         self._files, self._size = self._files + 1, 0
         if self._files > self._most_files:
             raise TooLarge(f"More than {self._most_files} files (imports.max_files_per_task).", limit=self._most_files)
@@ -99,6 +117,12 @@ class _Form:
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self.open is None:
+            self._letters += end - start
+            if self._letters > MOST_FIELD_BYTES:
+                raise TooLarge(
+                    f"The fields beside the files are over {MOST_FIELD_BYTES} bytes.", limit=MOST_FIELD_BYTES
+                )
+            self._text += data[start:end]
             return
         self._size += end - start
         if self._most_bytes and self._size > self._most_bytes:
@@ -110,3 +134,6 @@ class _Form:
         if self.open is not None:
             self.staged.append(self._staging.keep(*self.open))
             self.open = None
+            return
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        self.fields[options.get(b"name", b"").decode("utf-8", "replace")] = self._text.decode("utf-8", "replace")

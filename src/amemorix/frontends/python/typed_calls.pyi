@@ -371,6 +371,15 @@ class TypedCalls:
     def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
         """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
     @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['get_config_text']) -> records.ConfigText:
+        """Show the text of the configuration file."""
+    @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['preview_config'], **arguments: Unpack[records.ChangeConfig]) -> records.ConfigPreview:
+        """Say what a change of the configuration would change, and what that costs; nothing is changed."""
+    @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['update_config'], **arguments: Unpack[records.ChangeConfig]) -> records.ConfigChanged:
+        """Change settings in the configuration file, or replace its text, and apply it at once."""
+    @overload
     def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""
     @overload
@@ -849,6 +858,15 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['changes'], **arguments: Unpack[records.FollowChanges]) -> records.DocumentChangesSince:
         """Tell what became of documents since a number, waiting for it if nothing has happened yet."""
+    @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['get_config_text']) -> records.ConfigText:
+        """Show the text of the configuration file."""
+    @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['preview_config'], **arguments: Unpack[records.ChangeConfig]) -> records.ConfigPreview:
+        """Say what a change of the configuration would change, and what that costs; nothing is changed."""
+    @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['update_config'], **arguments: Unpack[records.ChangeConfig]) -> records.ConfigChanged:
+        """Change settings in the configuration file, or replace its text, and apply it at once."""
     @overload
     async def call(self, component: Literal['memory_source_admin'], /, *, action: Literal['list'], **arguments: Unpack[records.ListSources]) -> records.Sources:
         """List the sources that hold live paragraphs."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from . import chats, overview, people, search
+from . import auditing, backups, chats, configuring, health, importing, overview, people, search, tuning
 from .page import Page
 
 __all__ = ["PAGES"]
 
-PAGES: tuple[Page, ...] = (*overview.PAGES, *search.PAGES, *people.PAGES, *chats.PAGES)
+PAGES: tuple[Page, ...] = (
+    *overview.PAGES, *search.PAGES, *people.PAGES, *chats.PAGES, *importing.PAGES, *tuning.PAGES, *configuring.PAGES,
+    *auditing.PAGES, *backups.PAGES, *health.PAGES,
+)  # fmt: skip
