@@ -30,6 +30,8 @@ READING = {
     "memory_stats",
     "get_person_profile",
     "memory_feedback_admin",
+    "embed_texts",
+    "memory_key_admin",  # it works on encrypted memories alone, and is killed at each of its steps among their tests
 }
 LONGEST_DELAY = 0.03
 Do = Callable[..., Awaitable[dict[str, Any]]]
@@ -86,6 +88,21 @@ async def deletions(do: Do, n: int) -> None:
     await do("memory_source_admin", "batch_delete", sources=[f"b{n}", f"c{n}"])
 
 
+async def documents(do: Do, n: int) -> None:
+    source, admin, vectors = f"book {n}", "memory_document_admin", "memory_vector_admin"
+    items = [{"external_id": f"p{i}", "source": source, "text": f"Page {n}.{i} tells of lamps."} for i in range(20)]
+    await do("ingest_texts", items=items)
+    await do(admin, "set", source=source, external_ids=["p0", "p1"], tags=["read"], metadata={"by": "Ada"})
+    await do(vectors, "create_space", space=source)
+    await do(
+        vectors, "add", space=source, items=[{"id": "v1", "vector": [0.6, 0.8]}, {"id": "v2", "vector": [1.0, 0.0]}]
+    )
+    await do(vectors, "delete", space=source, ids=["v1"])
+    await do(vectors, "drop_space", space=source)
+    await do(admin, "delete", source=source, external_ids=["p2"])
+    await do(admin, "delete", source=source, tags=["read"], purge=True)
+
+
 async def graph(do: Do, n: int) -> None:
     admin, v5 = "memory_graph_admin", "memory_v5_admin"
     await do(admin, "create_node", name=f"node {n}")
@@ -123,7 +140,7 @@ async def whole(do: Do, n: int) -> None:
     await do("enqueue_feedback_task", query_tool_id=f"q{n}", session_id="c", structured_content=["p1"])
 
 
-CHAPTERS = (texts, people, deletions, graph, whole)
+CHAPTERS = (texts, people, deletions, documents, graph, whole)
 
 
 def acts(host: AMemorixHostService) -> Acts:

@@ -55,7 +55,7 @@ async def test_a_second_process_is_told_who_owns_the_directory(tmp_path: Path) -
                 pass
         assert caught.value.details["pid"] == process.pid
         assert str(process.pid) in str(caught.value)
-        assert "HTTP" in str(caught.value)
+        assert "amemorix serve" in str(caught.value)
         assert issubclass(DirectoryInUse, Conflict)
     finally:
         assert ended(process) == 0

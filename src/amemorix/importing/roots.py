@@ -81,7 +81,7 @@ class Places:
             if given.is_absolute() and given.is_relative_to(root):
                 below = given.relative_to(root).as_posix()
                 return name, "" if below == "." else "/".join(_parts(below))
-        folder = str(given if given.is_dir() else given.parent)
+        folder = str(given if os.path.isdir(given) else given.parent)  # of a name that is too long, too
         raise InvalidRequest(
             f"path: {path} lies below none of the folders in `imports.roots`. "
             f"`amemorix config set imports.roots '{json.dumps([*self.roots, folder], ensure_ascii=False)}'` allows it.",
