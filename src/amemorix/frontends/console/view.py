@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...host.service import AMemorixHostService
     from .sessions import Session
 
-__all__ = ["HEADERS", "View", "page_sentences"]
+__all__ = ["HEADERS", "View", "form_of", "page_sentences"]
 
 
 _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
@@ -77,7 +77,9 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if entry[0] != "people" or (self.may("admin") and not self.grant.chats))
+        bound = bool(self.grant.chats)
+        closed = {"overview": bound, "people": bound or not self.may("admin")}
+        return tuple(entry for entry in MENU if not closed.get(entry[0]))
 
     @property
     def theme(self) -> str:
@@ -112,7 +114,7 @@ class View:
 
     async def form(self) -> FormData:
         """What was sent. Raises Forbidden unless it carries the secret of the session: another site cannot know it."""
-        form = await self.request.form()
+        form = await form_of(self.request)
         given = self.request.headers.get("x-csrf-token") or form.get("csrf") or ""
         if not isinstance(given, str) or not hmac.compare_digest(given.encode(), self.session.secret.encode()):
             raise Forbidden("This form is not of this session: load the page again and repeat it.")
@@ -129,7 +131,9 @@ class View:
     def show(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
         """A page from its template, in the language that is spoken."""
         language: Language = spoken() or "en"
-        remarks, self.session.told = self.session.told, []
+        remarks: list[tuple[str, str]] = []
+        if not self.partial:  # a part of a page has no place for them
+            remarks, self.session.told = self.session.told, []
         text = (
             _templates()
             .get_template(template)
@@ -155,6 +159,11 @@ _=lambda text, **values: _said(text, language).format(**values) if values else _
         return self.show(
             "_fault.html" if self.partial else "fault.html", status=fault.status, fault=fault, sentence=told(str(fault))
         )
+
+
+async def form_of(request: Request) -> FormData:
+    """The fields of a form; none of the pages sends files, or many fields."""
+    return await request.form(max_files=0, max_fields=20)
 
 
 def _said(text: str, language: Language) -> str:
