@@ -69,6 +69,13 @@ async def test_every_operation_refuses_a_scope_that_it_does_not_know(host: AMemo
             assert (result["success"], result["details"]["field"]) == (False, key), op.name
 
 
+async def test_a_bound_that_another_operation_has_is_not_passed_over(secret: AMemorixHostService) -> None:
+    turns = [{"speaker": "Ada", "text": "Which code has the safe?"}]
+    await refused(secret, "get_context", {"chat_id": "c", "messages": turns, "only_own": True}, "only_own")
+    for key in ("onlyOwn", "only_ow"):
+        await refused(secret, "search_memory", {"chat_id": "c", "query": "safe", key: True}, key)
+
+
 @through_each_door
 async def test_a_filter_of_another_memory_is_no_decoration(secret: AMemorixHostService) -> None:
     for extra in (

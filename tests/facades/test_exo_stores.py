@@ -378,3 +378,15 @@ async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(tmp
         assert await store.search(query="the horse") == []
         with pytest.raises(MemoryError, match="embed"):
             EncryptedMemoryStore(ShortTermMemory(), KEY, embed=within.embed)
+
+
+async def test_an_item_whose_vector_does_not_fit_is_not_stored(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        store = KernelStore(host, "a")
+        await store.add(MemoryItem(id="1", content="first", memory_type="fact", embedding=[1.0, 0.0]))  # type: ignore[call-arg]
+        for vector in ([1.0], [], [1.0] * 9_000):
+            for id_ in ("1", "2"):
+                with pytest.raises(MemoryError, match="dimension"):
+                    await store.add(MemoryItem(id=id_, content="second", memory_type="fact", embedding=vector))  # type: ignore[call-arg]
+        assert [one.content for one in await store.search()] == ["first"]
+        assert [one.content for one in await store.search(vector=[1.0, 0.0])] == ["first"]

@@ -249,7 +249,7 @@ async def test_a_higher_rrf_k_lets_lower_ranks_count_more(opened: Any) -> None:
 @pytest.mark.parametrize(("how", "word"), [
     ({"embedding_text": " "}, "embedding_text"), ({"flow_name": ""}, "flow_name"), ({"agent_id": ""}, "agent_id"),
     ({"flow_id": ""}, "flow_id"), ({"desired_effects": "all well"}, "desired_effects"), ({"desired_effects": [1]}, "desired_effects"),
-    ({"checksum": "x" * 129}, "checksum"), ({"agent_id": " a"}, "agent_id"), ({"embedding_text": "nul\0"}, "text"),
+    ({"checksum": "x" * 129}, "checksum"), ({"agent_id": " a"}, "agent_id"), ({"agent_id": "a\rb"}, "agent_id"), ({"embedding_text": "nul\0"}, "text"),
 ])  # fmt: skip
 async def test_what_cannot_be_kept_is_refused_by_name(memory: ProceduralMemory, how: dict[str, Any], word: str) -> None:
     with pytest.raises(ValueError, match=word):

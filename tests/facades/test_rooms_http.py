@@ -124,7 +124,8 @@ async def test_the_json_is_that_of_the_interface(web: httpx.AsyncClient) -> None
         ("POST", "r/memories", {"data": ""}, 400, "data"), ("POST", "r/memories", {}, 400, "data"),
         ("POST", "r/memories", {"data": "x", "roomId": "other"}, 400, "roomId"), ("POST", "r/search", {"limit": 3}, 400, "query"),
         ("POST", "r/search", {"query": "x", "limit": 0}, 400, "limit"), ("POST", "r/search", {"query": "x", "minSimilarity": 2}, 400, "minSimilarity"),
-        ("POST", "r/memories", {"data": "x", "expiresAt": "soon"}, 400, "expiresAt"), ("GET", "r/memories?room=x", None, 400, "room"),
+        ("POST", "r/memories", {"data": "x", "expiresAt": "soon"}, 400, "expiresAt"), ("POST", "r/memories", {"data": "x", "expiresAt": "9999-12-31T23:59:59-14:00"}, 400, "expiresAt"),
+        ("POST", "r/memories", {"data": "x", "expiresAt": "0001-01-01T00:00:00+14:00"}, 400, "expiresAt"), ("GET", "r/memories?room=x", None, 400, "room"),
         ("GET", "%FF/memories", None, 400, "roomId"), ("GET", "/memories", None, 400, "roomId"),
         ("PUT", "r/memories", {}, 405, ""), ("POST", "r/memories/a", {}, 404, ""), ("GET", "r/memories/a/b", None, 404, ""), ("GET", "r", None, 404, ""),
     ],
@@ -181,3 +182,19 @@ async def test_a_chat_filter_speaks_of_chats_and_not_of_rooms(opened: Any) -> No
         assert len((await web.get("/api/rooms/r/memories")).json()["memories"]) == 1
         found = (await web.post("/api/rooms/r/search", json={"query": "kept"})).json()
         assert len(found["memories"]) == 1
+
+
+@pytest.mark.parametrize("id", ["p%2f1", "%e4%bd%a0", "a%0d", "%252f", "100%", "%", "p%2F1", "x\r"])
+async def test_an_id_that_looks_percent_encoded_is_kept_as_it_is(web: httpx.AsyncClient, id: str) -> None:
+    await web.post("/api/rooms/r/memories", json={"id": id, "data": "hello"})
+    room = quote(id, safe="")
+    await web.post(f"/api/rooms/{room}/memories", json={"id": "1", "data": "in it"})
+    assert (await web.get(f"/api/rooms/r/memories/{quote(id, safe='')}")).json()["memory"]["id"] == id
+    assert [one["id"] for one in (await web.get("/api/rooms/r/memories")).json()["memories"]] == [id]
+    assert [one["roomId"] for one in (await web.get(f"/api/rooms/{room}/memories")).json()["memories"]] == [id]
+
+
+@pytest.mark.parametrize("at", ["2700-06-01T12:00:00Z", "9999-12-31T23:59:59Z"])
+async def test_an_entry_may_expire_in_a_distant_year(web: httpx.AsyncClient, at: str) -> None:
+    await web.post("/api/rooms/r/memories", json={"id": "1", "data": "hello", "expiresAt": at})
+    assert [one["expiresAt"] for one in (await web.get("/api/rooms/r/memories")).json()["memories"]] == [at]

@@ -479,7 +479,14 @@ async def test_vectors_that_do_not_fit_are_refused(index: AMemorixVectorIndex) -
 
 
 async def test_indexes_are_kept_apart(dense_host: AMemorixHostService) -> None:
-    places = [{}, {"space": "b"}, {"namespace": "n"}]
+    places = [
+        {},
+        {"space": "b"},
+        {"namespace": "n"},
+        {"namespace": "n:b", "space": "c"},
+        {"namespace": "n", "space": "b:c"},
+    ]
+    places += [{"namespace": "n%3Ab", "space": "c"}]
     for n, place in enumerate(places):
         await AMemorixVectorIndex.over(dense_host, **place).add_vectors([np.ones(n + 2)], [place])
     for n, place in enumerate(places):

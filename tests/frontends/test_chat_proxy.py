@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
@@ -229,3 +230,21 @@ async def test_models_are_passed_on_and_nothing_else_of_the_endpoint(
         assert upstream.headers[-1]["authorization"] == "Bearer sk-bot"
         with pytest.raises(openai.NotFoundError):
             await client.files.list()
+
+
+@pytest.mark.parametrize(
+    "path", ["models/%2e%2e/files", "models/%2e%2e/%2e%2e/admin", "models/%2e/x", "modelsx", "embeddings/x", "files"]
+)
+async def test_no_way_of_writing_an_address_leads_elsewhere_at_the_endpoint(
+    tmp_path: Path, upstream: ScriptedEndpoint, path: str
+) -> None:
+    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient() as web:
+        answer = await web.post(httpx.URL(f"{client.base_url}").copy_with(raw_path=f"/v1/{path}".encode()))
+    assert (answer.status_code, upstream.requests) == (404, [])
+
+
+async def test_the_name_of_a_model_is_passed_on_as_it_is_written(tmp_path: Path, upstream: ScriptedEndpoint) -> None:
+    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient() as web:
+        for name in ("meta/llama:free", "a%3Fb", "%252e%252e"):
+            await web.post(httpx.URL(f"{client.base_url}").copy_with(raw_path=f"/v1/models/{name}".encode()), json={})
+            assert upstream.headers[-1]["path"] == f"/v1/models/{name}"

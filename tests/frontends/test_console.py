@@ -176,3 +176,34 @@ async def test_the_language_and_the_theme_that_were_chosen_stay(host: AMemorixHo
         page = await web.post("/ui/look", data={"theme": "dark", "next": "/"})
         assert 'data-theme="dark"' in page.text
         assert "概览" in page.text
+
+
+async def test_who_is_bound_to_a_chat_begins_at_the_chats(host: AMemorixHostService, tokens: Tokens) -> None:
+    async with browser(host, tokens) as web:
+        await logged_in(web, "hiker")
+        page = await web.get("/")
+        assert (page.status_code, page.url.path) == (200, "/ui/chats")
+        for path in re.findall(r'<a [^>]*href="(/[^"]*)"', page.text):
+            assert (await web.get(path)).status_code == 200, path
+
+
+async def test_who_may_read_any_one_chat_sees_the_figures(host: AMemorixHostService, tmp_path: Path) -> None:
+    given = json.dumps([{"token": "reader", "role": "read"}])
+    async with browser(host, Tokens.read(Http(), {"AMEMORIX_TOKENS": given}, tmp_path)) as web:
+        await logged_in(web, "reader")
+        page = await web.get("/")
+        assert (page.status_code, "hike" in page.text) == (200, False)
+
+
+async def test_a_part_of_a_page_takes_no_remark_from_the_next_whole_one(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        page = await web.post("/ui/backup", data={"csrf": secret(await web.get("/"))}, follow_redirects=False)
+        assert page.status_code == 303
+        assert "The backup is made." not in (await web.get("/", headers={"HX-Request": "true"})).text
+        assert "The backup is made." in (await web.get("/")).text
+
+
+async def test_a_form_takes_no_files(host: AMemorixHostService, tokens: Tokens) -> None:
+    async with browser(host, tokens) as web:
+        for path in ("/ui/login", "/ui/look"):
+            assert (await web.post(path, files={"token": ("t", b"x" * 100_000)})).status_code == 400

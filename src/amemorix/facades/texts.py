@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRequest, MemoryFault, TooLarge
+from ..language.normalise import clean_text
 
 if TYPE_CHECKING:
     from .access import Caller
 
-__all__ = ["Texts", "ask"]
+__all__ = ["Texts", "ask", "checked_name"]
 
 _PAGE = 1000
 _MOST_HITS = 200
@@ -28,12 +29,17 @@ async def ask(memory: Caller, component: str, **arguments: Any) -> dict[str, Any
         raise RuntimeError(str(fault)) from fault
 
 
+def checked_name(field: str, name: str) -> None:
+    """Raises ValueError for a name that the memory would change, so that two of them might be one."""
+    if not name or name != clean_text(name):
+        raise ValueError(f"{field}: must not be empty, have white space around it, or hold a carriage return or NUL")
+
+
 class Texts:
     """The texts of one kind and namespace; nothing else is read, changed or deleted. Errors are those of `ask`."""
 
     def __init__(self, memory: Caller, kind: str, namespace: str, *, derive: bool = True) -> None:
-        if not namespace or namespace != namespace.strip():
-            raise ValueError("must not be empty, or have white space around it")
+        checked_name("namespace", namespace)
         self._memory = memory
         self.source = f"{kind}:{namespace}"
         self._place = {

@@ -22,7 +22,7 @@ from ..language.chunking import split
 from ..language.normalise import is_mostly_cjk
 from ..location import TOKEN_ENV
 from .access import caller_of, shared
-from .texts import Texts, ask
+from .texts import Texts, ask, checked_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,9 +72,8 @@ class _Module:
             if not isinstance(value, kind) or isinstance(value, bool) != isinstance(default, bool):
                 raise ValueError(f"config.{key}: expected {type(default).__name__}, not {value!r}")
             self.config[key] = value
-        namespace: str = self.config["namespace"]
-        if not namespace or namespace != namespace.strip():
-            raise ValueError("config.namespace: must not be empty, or have white space around it")
+        for name in {"namespace", "space"} & known.keys():
+            checked_name(f"config.{name}", self.config[name])
         self._given: Optional[Caller] = None  # noqa: UP045
 
     @classmethod
@@ -310,7 +309,9 @@ class AMemorixVectorIndex(_Module):
         ]
 
     async def _space(self, action: str, **arguments: Any) -> dict[str, Any]:
-        about = {"space": f"xaibo:{self.config['namespace']}:{self.config['space']}"}
+        # a colon within it must not look like the one behind it
+        namespace = self.config["namespace"].replace("%", "%25").replace(":", "%3A")
+        about = {"space": f"xaibo:{namespace}:{self.config['space']}"}
         if not self._ready:
             await ask(self._memory, "memory_vector_admin", action="create_space", **about)
             self._ready = True

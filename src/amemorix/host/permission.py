@@ -26,7 +26,7 @@ MOST_UNKNOWN = 100
 """Arguments of a call that are not known, with those within them."""
 SCOPE_KEYS = (*CHAT_KEYS, "chat_pattern", "person_id", "session_id", "scope")
 """Arguments that bound what a call reaches."""
-WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "respect_filter", "source"})
+WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "only_own", "respect_filter", "source"})
 """Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
 _PERSONS = r"user|uid|uin|person|member|account|customer|client|owner|tenant|contact|openid|wxid|用户|成员|好友"
 _GROUPS = r"group|guild|server|team|organi[sz]ation|org|community|群聊?|频道组"

@@ -183,9 +183,12 @@ def place_of(cursor: str) -> Place:
     """Where a list goes on. Raises InvalidRequest."""
     try:
         at, _, id_ = cursor.partition("_")
-        return float(at), int(id_)
+        place = float(at), int(id_)
     except ValueError as exc:
         raise InvalidRequest("cursor: it is none that `next` gave.", field="cursor") from exc
+    if not 0 <= place[1] <= HIGHEST:
+        raise InvalidRequest("cursor: it is none that `next` gave.", field="cursor")
+    return place
 
 
 def cursor_of(place: Place) -> str:

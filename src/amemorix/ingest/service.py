@@ -35,6 +35,8 @@ INLINE_CHARS = 8_000
 
 NOT_DERIVED = "-"
 """What the hash of a text has at its end that nothing is read out of."""
+DEEPEST_METADATA = 100
+"""Objects and lists within each other: what is much deeper could be stored, and no answer that holds it be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +291,12 @@ class IngestService:
         limit = self._config.ingest.max_metadata_bytes
         if len(encoded.encode()) > limit:
             raise InvalidRequest(f"{field}: more than {limit} bytes (`ingest.max_metadata_bytes`).", field=field)
+        level: list[Any] = [value]
+        for _ in range(DEEPEST_METADATA + 1):
+            level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+            level = [one for one in level if isinstance(one, dict | list | tuple)]
+        if level:
+            raise InvalidRequest(f"{field}: nested more than {DEEPEST_METADATA} deep.", field=field)
         return encoded
 
     # writing

@@ -160,7 +160,8 @@ async def test_pages_hold_while_writes_go_on(host: AMemorixHostService, clock: F
         assert [one for one in seen if one in first] == (first[::-1] if descending else first)
         assert len(seen) == len(set(seen))
         assert ("new 1 False" in seen, "new 1 True" in seen) == (True, False)
-    await refused(host, "memory_document_admin", {"action": "list", "cursor": "nonsense"}, "cursor")
+    for cursor in ("nonsense", f"1.0_{10**30}", "1.0_-1"):
+        await refused(host, "memory_document_admin", {"action": "list", "cursor": cursor}, "cursor")
     await refused(host, "memory_document_admin", {"action": "list", "limit": 1001}, "limit")
 
 
@@ -467,3 +468,22 @@ async def test_told_again_to_be_read_or_not(host: AMemorixHostService) -> None:
     (item,) = (await documents(host, "get", source="s", external_id="n"))["items"]
     assert item["derive"] is False
     assert (await told(host, SAID, **note, derive=False))["reason"] == "exists"
+
+
+def nested(depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for n in range(depth):
+        made = {"k": made} if n % 2 else {"k": [made]}
+    return made
+
+
+async def test_metadata_that_no_answer_could_hold_is_refused(host: AMemorixHostService) -> None:
+    text = {"text": "The ferry leaves at nine.", "source": "s", "source_type": "note", "chat_id": "c"}
+    await told(host, **text, external_id="kept", metadata=nested(60))
+    for depth in (120, 400, 2_000):
+        await refused(host, "ingest_text", {**text, "external_id": "deep", "metadata": nested(depth)}, "metadata")
+        describe = {"action": "set", "source": "s", "external_ids": ["kept"], "metadata": nested(depth)}
+        await refused(host, "memory_document_admin", describe, "metadata")
+    await documents(host, "set", source="s", external_ids=["kept"], metadata={"a": nested(60)})
+    (hit,) = await hits(host, "ferry", chat_id="c")
+    assert hit["metadata"] == {"a": nested(60)}

@@ -81,6 +81,9 @@ class KernelStore:
             item.memory_type in NOT_DERIVED or item.category == MemoryCategory.VARIABLE or hasattr(item, "encrypted")
         )
         who = item.metadata.user_id if item.memory_type == "human" else item.metadata.agent_id
+        if vector is not None:  # of another dimension than the others it is refused before the text is stored
+            asked = {"space": self._source, "dimension": len(vector)}
+            await self._call("memory_vector_admin", action="create_space", **asked)
         answer = await self._call(
             "ingest_text", **self._place, source_type=SOURCE_TYPE, external_id=_name(item.id), text=item.content, tags=tags,
             metadata=item.model_dump(mode="json", exclude={"content"}), person_ids=[_name(who)] if who and derive and item.memory_type in SPOKEN else [],
@@ -91,7 +94,6 @@ class KernelStore:
         if answer["wait_error"]:
             log.warning("%s: stored, but %s", item.id, answer["wait_error"])
         if vector is not None:
-            await self._call("memory_vector_admin", action="create_space", space=self._source)
             row = {"id": _name(item.id), "vector": vector, "attributes": dict.fromkeys([EVERY, *tags], True)}
             await self._vectors("add", items=[{**row, "ref": {**self._place, "external_id": row["id"]}}])
         elif answer["reason"] or answer["superseded_ids"]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...location import TOKEN_ENV
 from ..access import Caller, caller_of, shared
-from ..texts import Texts, ask
+from ..texts import Texts, ask, checked_name
 from .flows import texts_of
 
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ class ProceduralMemory:
             return str(uuid.uuid5(uuid.NAMESPACE_DNS, flow_id)) if self._bad_flow_id == "uuid5" else ""
 
     async def _texts(self, agent_id: str) -> Texts:
-        if not agent_id or agent_id != agent_id.strip():
-            raise ValueError("agent_id: must not be empty, or have white space around it")
+        checked_name("agent_id", agent_id)
         return Texts(await self._caller(), _KIND, agent_id, derive=False)
 
     async def _caller(self) -> Caller:

@@ -19,7 +19,10 @@ LONGEST_ROOM, LONGEST_ID = 500, 512
 
 
 def _in_utc(at: datetime) -> datetime:
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    try:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except OverflowError as exc:
+        raise ValueError("is beyond the years 1 to 9999") from exc
 
 
 def _readable(text: str) -> str:

@@ -17,7 +17,7 @@ from ...locale import accepted, speaking, spoken
 from ..http.auth import GRANT, fault_answer
 from ..http.tokens import Tokens
 from .sessions import COOKIE, Session, Sessions
-from .view import HEADERS, View
+from .view import HEADERS, View, form_of
 
 __all__ = ["Console"]
 
@@ -93,7 +93,7 @@ class Console:
                 return view.show("login.html", wanted=wanted, wrong=False)
             if (origin := request.headers.get("origin")) and urlsplit(origin).netloc != request.headers.get("host"):
                 return view.fault(Forbidden("This form came from another site."))
-            given = (await request.form()).get("token")
+            given = (await form_of(request)).get("token")
             grant = self._tokens.grant(given.strip().encode()) if isinstance(given, str) else None
             if grant is None:
                 return view.show("login.html", status=401, wanted=wanted, wrong=True)
@@ -110,7 +110,7 @@ class Console:
 
     async def look(self, request: Request) -> Response:
         """Keep a language or a theme in the browser."""
-        form = await request.form()
+        form = await form_of(request)
         answer = RedirectResponse(_local(str(form.get("next", "/"))), 303, HEADERS)
         for name, cookie, allowed in (
             ("language", LANGUAGE, ("en", "zh", "")),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...importing.staging import Staged
     from .sessions import Session
 
-__all__ = ["HEADERS", "View", "page_sentences"]
+__all__ = ["HEADERS", "View", "form_of", "page_sentences"]
 
 
 _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
@@ -96,7 +96,8 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if self.unbound or entry[0] not in UNBOUND)
+        closed = {"overview": bool(self.grant.chats), **dict.fromkeys(UNBOUND, not self.unbound)}
+        return tuple(entry for entry in MENU if not closed.get(entry[0]))
 
     @property
     def unbound(self) -> bool:
@@ -136,7 +137,7 @@ class View:
 
     async def form(self) -> FormData:
         """What was sent. Raises Forbidden unless it carries the secret of the session: another site cannot know it."""
-        form = await self.request.form()
+        form = await form_of(self.request)
         self._refuse_foreign(form)
         return form
 
@@ -170,7 +171,9 @@ class View:
     def show(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
         """A page from its template, in the language that is spoken."""
         language: Language = spoken() or "en"
-        remarks, self.session.told = self.session.told, []
+        remarks: list[tuple[str, str]] = []
+        if not self.partial:  # a part of a page has no place for them
+            remarks, self.session.told = self.session.told, []
         text = (
             _templates()
             .get_template(template)
@@ -196,6 +199,11 @@ _=lambda text, **values: _said(text, language).format(**values) if values else _
         return self.show(
             "_fault.html" if self.partial else "fault.html", status=fault.status, fault=fault, sentence=told(str(fault))
         )
+
+
+async def form_of(request: Request) -> FormData:
+    """The fields of a form; none of the pages sends files, or many fields."""
+    return await request.form(max_files=0, max_fields=20)
 
 
 def _said(text: str, language: Language) -> str:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import httpx
 from starlette.background import BackgroundTask
@@ -100,10 +100,11 @@ class ChatProxy:
 
     async def _forwarded(self, request: Request, settings: Proxy) -> Response:
         path = "/" + request.path_params["path"]
-        if not (path == "/embeddings" or path.startswith("/models")) or "." in path.split("/"):
+        _, first, *model = path.split("/")
+        if not (path == "/embeddings" or first == "models") or {".", ".."}.intersection(model):
             raise NotFound(f"The proxy answers chat/completions, models and embeddings, not {path}.")
         body = await body_of(request, self._largest_body())
-        return await self._relayed(await self._asks(request, settings, path, body))
+        return await self._relayed(await self._asks(request, settings, quote(path, safe="/:@"), body))
 
     async def _completed(self, request: Request, settings: Proxy) -> Response:
         body = read_object(await body_of(request, self._largest_body()))

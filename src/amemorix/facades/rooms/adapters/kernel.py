@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
@@ -27,7 +28,10 @@ PREFIX = "room:"
 SPACE = "rooms"
 """Of the vectors that callers bring."""
 PAGE, MOST_HITS = 1_000, 200
-_CHANGED = re.compile(r"\A\s+|\s+\Z|\r|%(?=[0-9A-F]{2})")
+LAST_IN_SECONDS = 5137
+"""After that year the memory would read seconds as milliseconds."""
+LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+_CHANGED = re.compile(r"\A\s+|\s+\Z|\r|%(?=[0-9A-Fa-f]{2})")
 """What a name of the memory's does not keep, and what stands for it."""
 
 
@@ -71,6 +75,8 @@ class KernelAdapter:
         if input.embedding and len(input.embedding) != self._dimension:
             await self._make_space(len(input.embedding))
         expires = input.expires_at.timestamp() if input.expires_at else "never"
+        if input.expires_at and input.expires_at.year > LAST_IN_SECONDS:
+            expires = input.expires_at.isoformat()
         try:
             answer = await self.call(
                 "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
@@ -134,7 +140,7 @@ class KernelAdapter:
         return [
             MemoryEntry.read({
                 "id": unquote(one["external_id"]), "room_id": room_of_chat(one["chat_id"]), "data": one["text"],
-                "embedding": vectors.get(id), "expires_at": one["expires_at"],
+                "embedding": vectors.get(id), "expires_at": _moment(one["expires_at"]),
                 "created_at": one["metadata"].get("createdAt", one["created_at"]),
             })
             for id, one in zip(ids, documents, strict=True)
@@ -197,6 +203,10 @@ def room_of_chat(chat_id: str) -> str:
 def _place(room_id: str) -> dict[str, Any]:
     chat = chat_of_room(room_id)
     return {"chat_id": chat, "source": chat, "respect_filter": False}
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(min(seconds, LATEST), UTC)
 
 
 def _name(text: str) -> str:

@@ -12,15 +12,17 @@ __all__ = ["PAGES"]
 
 
 async def overview(view: View) -> Response:
-    stats = await view.ask("memory_stats", **({} if not view.grant.chats else view.scope))
-    chats = await view.ask("memory_text_admin", "chats", limit=8, **view.scope)
-    check, backups = None, []
-    if view.may("admin") and not view.grant.chats:
+    if view.grant.chats:
+        return view.go("/ui/chats")  # the figures are of all chats
+    stats = await view.ask("memory_stats")
+    chats, check, backups = None, None, []
+    if view.may("admin"):
+        chats = (await view.ask("memory_text_admin", "chats", limit=8, scope="all"))["items"]
         backups = (await view.ask("memory_runtime_admin", "list_backups"))["backups"][:1]
         if "check" in view.query:
             check = (await view.ask("memory_runtime_admin", "check"))["report"]
     template = "_overview.html" if view.partial else "overview.html"
-    return view.show(template, stats=stats, chats=chats["items"], check=check, backups=backups)
+    return view.show(template, stats=stats, chats=chats, check=check, backups=backups)
 
 
 async def begin_backup(view: View) -> Response:
