@@ -287,6 +287,9 @@ def test_the_shell_speaks_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         '{"speaker": "Mia", "text": "Nothing found."}\n{"speaker": "林澈", "text": "我对花生过敏"}\n', "utf-8"
     )
     assert "已存入 2" in in_chinese("ingest", str(file), "--chat", "c")
+    export = tmp_path / "群.txt"
+    export.write_text("消息记录（文本）\n\n2026-03-01 20:15:33 林澈(10001)\n[图片]\n", "utf-8")
+    assert "无文本 1" in in_chinese("import", str(export), "--chat", "e")
     assert "含: 过敏" in in_chinese("search", "过敏", "--chat", "c")
     assert "没有找到。" in in_chinese("search", "zebra", "--chat", "d")
     assert "Mia: Nothing found." in in_chinese("log", "c"), "what is stored is never translated"

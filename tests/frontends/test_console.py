@@ -156,6 +156,17 @@ async def test_texts_are_shown_and_never_run(tmp_path: Path) -> None:
             assert len(page.text) < 500_000
 
 
+async def test_what_was_said_last_stands_first_whenever_it_was_stored(host: AMemorixHostService) -> None:
+    for day in ("2024-03-03", "2024-03-01", "2024-03-02"):
+        turn = {"speaker": "Cid", "person_id": "u3", "text": f"Said on {day}.", "time": f"{day}T10:00:00Z"}
+        await call(host, "ingest_messages", chat_id="days", messages=[turn])
+    await host.settle()
+    async with browser(host) as web:
+        for path in ("/ui/log?chat=days", "/ui/people/u3"):
+            page = (await web.get(path)).text
+            assert re.findall(r"Said on 2024-03-(\d+)\.", page)[-3:] == ["03", "02", "01"], path
+
+
 async def test_files_of_the_browser_are_given_and_no_others(host: AMemorixHostService) -> None:
     async with browser(host) as web:
         assert (await web.get("/ui/static/console.css")).headers["content-type"].startswith("text/css")

@@ -16,7 +16,7 @@ from ..facts.succession import MemUpdateChecker
 from ..facts.succession import said as taken_apart
 from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk, tokens
-from ..language.times import is_question
+from ..language.times import asks_something
 from ..lazy_regex import lazy_regex
 from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
@@ -79,6 +79,8 @@ _EXISTS = lazy_regex(
     r"there(?:'s| is| are| was| were)\b|[^我，]{0,4}(?:楼下|楼上|隔壁|路边|路上|门口|小区|街上|外面|[一二三四五六七八九十\d]楼)[^，]{0,3}有",
     re.I,
 )
+_UNMARKED = lazy_regex(r"(?:[在去到从]哪[里儿]?|咋|怎么)[^\W\d_]{0,2}\W*$")
+"""How a Chinese question ends that was typed without its mark."""
 _LIGHT = lazy_regex("喜欢|现在|目前|其实|应该|已经|早就|真的|我们|他们|不是|名字|号码")
 """Chinese fillers, which are told from the words beside them here."""
 
@@ -304,7 +306,8 @@ class _Match:
         mine = [i for i, clause in enumerate(clauses) if self._is_meant(clause, clauses[:i])]
         if not mine:
             return Judged(target, near * NEAR, tuple(clauses), why=ELSE)
-        if all(is_question(clause.text) for clause in clauses):
+        mine = [i for i in mine if not _asks(clauses[i].text)]
+        if not mine:
             return Judged(target, near * NEAR, tuple(clauses), why="only asks")
         mine = [i for i in mine if not self._is_denied(clauses[i].text)]
         if not mine or fold(self._sentence.text) in fold(target.content):
@@ -440,7 +443,7 @@ class _Match:
             for one in sorted(judged, key=lambda one: -one.target.id)[:MOST_COMPARED]
             for place, clause in enumerate(one.clauses)
             if (clause.owners & self._whom.rows or (self._whom.name and holds(clause.text, self._whom.name)))
-            and not is_question(clause.text)
+            and not _asks(clause.text)
             and one.why != RIGHT
             and not (self._right and self._only_mentions(clause.text))
             and not (_EXISTS.match(clause.text.lstrip()) and not _EXISTS.match(self._sentence.text))
@@ -543,6 +546,11 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(
         term for term in tokens(bare) if term not in fillers() and not (term[0] > "\x7f" and set(term) & particles)
     )
+
+
+def _asks(clause: str) -> bool:
+    """Whether a clause is a question, which says nothing that could be wrong."""
+    return asks_something(clause) or _UNMARKED.search(clause) is not None
 
 
 def unreadable() -> InvalidRequest:

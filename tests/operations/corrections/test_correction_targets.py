@@ -312,3 +312,22 @@ async def test_what_only_asks_is_not_forgotten(
     await host.settle()
     changed, _ = await replaced(host, text, chat_id="g")
     assert changed == ({answer: ""} if gone else {})
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence", "asked"),
+    [
+        ((("Nuo", "啊 那羽毛球课咋办"), ("Zhe", "课还是每周三晚上七点 老王带")), "羽毛球课改到周四了", "啊 那羽毛球课咋办"),
+        ((("Zhe", "恭喜恭喜！婚礼在哪办"), ("Lu", "成都 我老家 12月20号")), "婚礼不在成都办，改在重庆", "恭喜恭喜！婚礼在哪办"),
+        ((("Da", "几点开会来着 下午的会在哪开"), ("Lin", "下午的会三点开")), "下午的会不是三点开，是四点", "几点开会来着 下午的会在哪开"),
+        ((("Ann", "Hi! Where is the book club meeting"), ("Ben", "At the Red Lion, I think.")), "the book club meets in the library now",
+         "Hi! Where is the book club meeting"),
+    ],
+)  # fmt: skip
+async def test_what_somebody_asked_is_never_what_was_wrong(
+    host: AMemorixHostService, lines: tuple[Turn, ...], sentence: str, asked: str
+) -> None:
+    await said(host, "g", *lines)
+    await host.settle()
+    result = await host.invoke(ADMIN, {"action": "preview", "text": sentence, "chat_id": "g"})
+    assert asked not in {item["content"] for item in result.get("replacements", [])}, result

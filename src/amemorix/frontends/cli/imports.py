@@ -193,5 +193,7 @@ def _fate(file: dict[str, Any], skip_bad: bool) -> str:
 
 
 def _counted(one: dict[str, Any]) -> str:
-    counts = (counted(count, name) for name, count in sorted(one["counts"].items()) if count)
-    return ", ".join(counts) or told("nothing to store")
+    counts = dict(one["counts"])
+    counts["without a text"] = counts.pop("empty_text", 0)
+    named = (counted(count, name) for name, count in sorted(counts.items()) if count)
+    return ", ".join(named) or told("nothing to store")

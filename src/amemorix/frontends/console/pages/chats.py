@@ -26,7 +26,7 @@ async def chats(view: View) -> Response:
 async def log(view: View) -> Response:
     """What was said in a chat, the newest first, in pages."""
     before = {"before": given} if (given := view.query.get("before", "")) else {}
-    listed = await view.ask("memory_text_admin", "list", limit=50, **view.scope, **before)
+    listed = await view.ask("memory_text_admin", "list", order="said", limit=50, **view.scope, **before)
     return view.show("_log.html" if view.partial else "log.html", listed=listed, chat=view.query.get("chat", ""))
 
 

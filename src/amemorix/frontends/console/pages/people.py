@@ -37,7 +37,7 @@ async def person(view: View) -> Response:
         status=list(STATUSES if everything else STATUSES[:3]),
         **view.scope,
     )
-    said = await view.ask("memory_text_admin", "list", person_id=who, limit=20, **view.scope)
+    said = await view.ask("memory_text_admin", "list", person_id=who, order="said", limit=20, **view.scope)
     return view.show(
         "person.html", who=who, profile=profile, facts=facts["items"], said=said["items"], everything=everything
     )
