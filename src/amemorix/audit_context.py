@@ -15,6 +15,8 @@ __all__ = [
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
+ROLES = ("read", "write", "admin")
+"""Each is allowed what those before it are."""
 MOST_LETTERS = 200
 """Of what a caller gave; more of it is only counted."""
 
@@ -33,6 +35,10 @@ class Grant:
     role: str
     chats: tuple[str, ...] = ()
     name: str = ""
+
+    def may(self, role: str) -> bool:
+        """Whether it has this role, or one that is allowed more."""
+        return ROLES.index(self.role) >= ROLES.index(role)
 
 
 @dataclass(slots=True)

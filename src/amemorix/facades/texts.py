@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidRequest, MemoryFault, TooLarge
+from ..errors import InvalidRequest, MemoryFault, NotReady, TooLarge
+from ..language.normalise import unstorable
 
 if TYPE_CHECKING:
     from .access import Caller
@@ -17,7 +17,6 @@ Call = Callable[..., Awaitable[dict[str, Any]]]
 """Called with a component and its arguments by name; raises what the facade raises."""
 PAGE = 1000
 MOST_HITS = 200
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 async def ask(memory: Caller, component: str, **arguments: Any) -> dict[str, Any]:
@@ -50,7 +49,7 @@ class Texts:
     """
 
     def __init__(
-        self, call: Call, kind: str, name: str, *, derive: bool = True, refused: Callable[[str], Exception] = RuntimeError
+        self, call: Call, kind: str, name: str, *, derive: bool = True, refused: Callable[[NotReady], Exception] = RuntimeError
     ) -> None:  # fmt: skip
         self._call, self._refused = call, refused
         self.source = f"{kind}:{name}"
@@ -112,9 +111,10 @@ class Texts:
 
     def _refuse_unstored(self, answers: Iterable[Mapping[str, Any]]) -> None:
         if reasons := {one["reason"] for one in answers} & {"disabled", "chat_filtered"}:
-            raise self._refused(f"The memory took nothing ({', '.join(sorted(reasons))}).")
+            why = ", ".join(sorted(reasons))
+            raise self._refused(NotReady(f"The memory took nothing ({why}).", reason=why))
 
 
 def _refuse_unkept(item: Mapping[str, Any]) -> None:
-    if _UNKEPT.search(item["text"]):
+    if unstorable(item["text"]):
         raise ValueError("text: holds a NUL character or half of a surrogate pair")

@@ -40,7 +40,6 @@ _SCOPE_WORD = lazy_regex(
     rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|id|key|name|uuid|guid|number|num|no|code|type|list|号码?|s)*+"
 )
 """An argument's name without case and separators, if other programs say by it whose memory is meant."""
-ROLES = ("read", "write", "admin")
 
 
 def permitted(op: Operation, request: Request, args: dict[str, Any]) -> Request:
@@ -62,7 +61,7 @@ def permitted(op: Operation, request: Request, args: dict[str, Any]) -> Request:
     grant = granted()
     if grant is None or (grant.role == "admin" and not grant.chats):
         return request
-    if ROLES.index(grant.role) < ROLES.index(op.role):
+    if not grant.may(op.role):
         raise Forbidden(f"{op.name} needs the role {op.role}; this token has the role {grant.role}.", role=op.role)
     chat, group, user = (str(getattr(request, key, "") or "") for key in CHAT_KEYS)
     chat = chat or str(getattr(request, "session_id", "") or "")

@@ -43,7 +43,6 @@ MENU = (
     ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
     ("chats", "/ui/chats", "Chats"),
 )  # fmt: skip
-ROLES = ("read", "write", "admin")
 
 
 class View:
@@ -61,12 +60,9 @@ class View:
     async def ask(self, component: str, action: str = "", **args: Any) -> dict[str, Any]:
         """The answer of an operation. Raises the MemoryFault that it answers."""
         answer = await self._memory.invoke(component, {"action": action, **args} if action else args)
-        if not answer.get("success") and answer.get("error_code"):
-            raise fault_of(answer)
+        if fault := fault_of(answer):
+            raise fault
         return answer
-
-    def may(self, role: str) -> bool:
-        return ROLES.index(self.grant.role) >= ROLES.index(role)
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -77,7 +73,9 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if entry[0] != "people" or (self.may("admin") and not self.grant.chats))
+        return tuple(
+            entry for entry in MENU if entry[0] != "people" or (self.grant.may("admin") and not self.grant.chats)
+        )
 
     @property
     def theme(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
-from ....errors import Conflict, InvalidRequest, NotFound, NotReady, TooLarge
+from ....errors import Conflict, InvalidRequest, NotFound, TooLarge
 from ...access import Caller, caller_of
 from ...texts import Texts
 from ..models import MemoryEntry, MemorySearchOptions
@@ -165,7 +165,7 @@ class KernelAdapter:
             return {"items": []}
 
     def _texts(self, room_id: str) -> Texts:
-        return Texts(self.call, SOURCE_TYPE, _name(room_id), derive=self._derive, refused=NotReady)
+        return Texts(self.call, SOURCE_TYPE, _name(room_id), derive=self._derive, refused=lambda fault: fault)
 
 
 def chat_of_room(room_id: str) -> str:

@@ -40,7 +40,7 @@ async def text(view: View) -> Response:
 
 
 def _all(view: View) -> bool:
-    return view.may("admin") and not view.grant.chats
+    return view.grant.may("admin") and not view.grant.chats
 
 
 PAGES = (Page("/ui/chats", "chats", chats), Page("/ui/log", "chats", log), Page("/ui/texts/{id}", "chats", text))

@@ -15,7 +15,7 @@ async def overview(view: View) -> Response:
     stats = await view.ask("memory_stats", **({} if not view.grant.chats else view.scope))
     chats = await view.ask("memory_text_admin", "chats", limit=8, **view.scope)
     check, backups = None, []
-    if view.may("admin") and not view.grant.chats:
+    if view.grant.may("admin") and not view.grant.chats:
         backups = (await view.ask("memory_runtime_admin", "list_backups"))["backups"][:1]
         if "check" in view.query:
             check = (await view.ask("memory_runtime_admin", "check"))["report"]
@@ -25,7 +25,7 @@ async def overview(view: View) -> Response:
 
 async def begin_backup(view: View) -> Response:
     await view.form()
-    if not view.may("admin"):
+    if not view.grant.may("admin"):
         raise Forbidden("A backup needs the role admin.", role="admin")
     await view.ask("memory_runtime_admin", "backup")
     view.say("The backup is made.")
