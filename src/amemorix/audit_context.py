@@ -40,6 +40,11 @@ class Grant:
         """Whether it has this role, or one that is allowed more."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether nothing is kept from it."""
+        return self.role == "admin" and not self.chats
+
 
 @dataclass(slots=True)
 class Act:

@@ -73,9 +73,7 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(
-            entry for entry in MENU if entry[0] != "people" or (self.grant.may("admin") and not self.grant.chats)
-        )
+        return tuple(entry for entry in MENU if entry[0] != "people" or self.grant.is_unlimited)
 
     @property
     def theme(self) -> str:

@@ -68,7 +68,12 @@ class KernelAdapter:
     async def create_memory(self, input: MemoryEntry) -> MemoryEntry:
         texts, id = self._texts(input.room_id), _name(input.id)
         if input.embedding and len(input.embedding) != self._dimension:
-            await self._make_space(len(input.embedding))
+            asked = {"space": SPACE, "dimension": len(input.embedding)}
+            try:
+                await self.call("memory_vector_admin", action="create_space", **asked)
+            except Conflict as exc:
+                raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+            self._dimension = len(input.embedding)
         expires = input.expires_at.timestamp() if input.expires_at else "never"
         try:
             answer = await texts.put(
@@ -82,7 +87,10 @@ class KernelAdapter:
         if answer["wait_error"]:
             log.warning("An entry is stored, but %s", answer["wait_error"])
         if input.embedding:
-            await self._add_vector(texts.source, id, input.embedding)
+            chat = texts.source
+            ref = {"source": chat, "external_id": id, "chat_id": chat}
+            row = {"id": _vector_id(chat, id), "vector": input.embedding, "attributes": {"room": chat}, "ref": ref}
+            await self.call("memory_vector_admin", action="add", space=SPACE, items=[row])
         elif answer["reason"] or answer["superseded_ids"]:
             await self._vectors("delete", ids=[_vector_id(texts.source, id)])
         return input
@@ -144,19 +152,6 @@ class KernelAdapter:
             raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
         least = options.min_similarity or 0
         return [one["ref"]["external_id"] for one in answer["items"] if max(one["score"], 0) >= least]
-
-    async def _make_space(self, dimension: int) -> None:
-        """Raises InvalidRequest if there are vectors of another dimension."""
-        try:
-            await self.call("memory_vector_admin", action="create_space", space=SPACE, dimension=dimension)
-        except Conflict as exc:
-            raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
-        self._dimension = dimension
-
-    async def _add_vector(self, chat: str, id: str, vector: list[float]) -> None:
-        ref = {"source": chat, "external_id": id, "chat_id": chat}
-        item = {"id": _vector_id(chat, id), "vector": vector, "attributes": {"room": chat}, "ref": ref}
-        await self.call("memory_vector_admin", action="add", space=SPACE, items=[item])
 
     async def _vectors(self, action: str, **arguments: Any) -> dict[str, Any]:
         try:

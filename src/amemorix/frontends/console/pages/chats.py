@@ -35,12 +35,8 @@ async def text(view: View) -> Response:
     found = await view.ask("memory_text_admin", "get", ids=[id_], **view.scope)
     if not found["items"]:
         raise NotFound(f"There is no text {id_}, or it may not be seen here.", id=id_)
-    history = (await view.ask("memory_text_admin", "history", id=id_))["items"] if _all(view) else []
+    history = (await view.ask("memory_text_admin", "history", id=id_))["items"] if view.grant.is_unlimited else []
     return view.show("text.html", text=found["items"][0], history=history)
-
-
-def _all(view: View) -> bool:
-    return view.grant.may("admin") and not view.grant.chats
 
 
 PAGES = (Page("/ui/chats", "chats", chats), Page("/ui/log", "chats", log), Page("/ui/texts/{id}", "chats", text))

@@ -15,7 +15,7 @@ async def overview(view: View) -> Response:
     stats = await view.ask("memory_stats", **({} if not view.grant.chats else view.scope))
     chats = await view.ask("memory_text_admin", "chats", limit=8, **view.scope)
     check, backups = None, []
-    if view.grant.may("admin") and not view.grant.chats:
+    if view.grant.is_unlimited:
         backups = (await view.ask("memory_runtime_admin", "list_backups"))["backups"][:1]
         if "check" in view.query:
             check = (await view.ask("memory_runtime_admin", "check"))["report"]
