@@ -1,15 +1,15 @@
-"""What a page is made with: the request, who asks, the memory as they may see it, and templates."""
+"""What a page is, and what it is made with: the request, who asks, the memory as they may see it, and templates."""
 
 from __future__ import annotations
 
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...host.service import AMemorixHostService
     from .sessions import Session
 
-__all__ = ["HEADERS", "View", "page_sentences"]
+__all__ = ["HEADERS", "Page", "View", "page_sentences"]
 
 
 _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
@@ -151,6 +151,15 @@ _=lambda text, **values: _said(text, language).format(**values) if values else _
         return self.show(
             "_fault.html" if self.partial else "fault.html", status=fault.status, fault=fault, sentence=told(str(fault))
         )
+
+
+class Page(NamedTuple):
+    """An address with what is shown there; `name` is the menu's entry that is marked meanwhile."""
+
+    path: str
+    name: str
+    make: Callable[[View], Awaitable[Response]]
+    methods: tuple[str, ...] = ("GET",)
 
 
 def _said(text: str, language: Language) -> str:

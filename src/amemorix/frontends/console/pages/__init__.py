@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..view import Page
 from . import chats, overview, people, search
-from .page import Page
 
 __all__ = ["PAGES"]
 

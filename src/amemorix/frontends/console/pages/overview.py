@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from ....errors import Forbidden
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 
