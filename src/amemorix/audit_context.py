@@ -15,6 +15,8 @@ __all__ = [
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
+ROLES = ("read", "write", "admin")
+"""Each is allowed what those before it are."""
 MOST_LETTERS = 200
 """Of what a caller gave; more of it is only counted."""
 
@@ -33,6 +35,15 @@ class Grant:
     role: str
     chats: tuple[str, ...] = ()
     name: str = ""
+
+    def may(self, role: str) -> bool:
+        """Whether it has this role, or one that is allowed more."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether nothing is kept from it."""
+        return self.role == "admin" and not self.chats
 
 
 @dataclass(slots=True)

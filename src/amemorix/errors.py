@@ -122,8 +122,10 @@ class StorageFailure(MemoryFault):
     code, status = "storage_failure", 500
 
 
-def fault_of(answer: Mapping[str, Any]) -> MemoryFault:
-    """The error that an answer with `error_code` tells of, as it was raised."""
+def fault_of(answer: Mapping[str, Any]) -> MemoryFault | None:
+    """The error that an answer with `error_code` tells of, as it was raised; None if it tells of none."""
+    if answer.get("success") or not answer.get("error_code"):
+        return None
     classes = {one.code: one for one in globals().values() if isinstance(one, type) and issubclass(one, MemoryFault)}
     fault = classes.get(str(answer.get("error_code")), MemoryFault)
     return fault(str(answer.get("error", "")), **answer.get("details", {}))

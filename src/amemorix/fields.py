@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from .ids import HIGHEST
-from .language.normalise import clean_text, normalise_name
+from .language.normalise import clean_text, normalise_name, unstorable
 from .ops import ScopedRequest
 
 __all__ = [
@@ -48,7 +48,7 @@ def _whole_characters(value: str) -> str:
 
 
 def _refuse_no_characters(value: str) -> None:
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
+    if unstorable(value):
         raise ValueError("holds characters that no name has (NUL or half a surrogate pair)")
 
 

@@ -41,6 +41,20 @@ def test_no_link_of_the_pages_is_dead() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
 
 
+@pytest.mark.parametrize("page", ["docs/contracts.md", "docs/zh/contracts.md"])
+def test_every_test_that_a_page_names_is_there(page: str) -> None:
+    named = re.findall(r"`(\w+)::(\w+)`", _text(page))
+    missing = [
+        f"{module}::{name}"
+        for module, name in named
+        if not re.search(
+            rf"(?:def|class) {name}\(",
+            _text(f"tests/facades/{'' if module == 'suite' else 'test_'}{module}.py"),
+        )
+    ]
+    assert named and missing == []
+
+
 @pytest.mark.parametrize(("english", "chinese"), PAIRS.items())
 def test_every_page_has_its_chinese_twin(english: str, chinese: str) -> None:
     assert _headings(chinese) == _headings(english)

@@ -12,6 +12,9 @@ import pytest
 from amemorix import AMemorixHostService, AsyncMemory, Memory
 from amemorix.errors import InvalidRequest, MemoryFault
 from amemorix.facades.access import SharedMemory, caller_of, shared
+from amemorix.facades.exo import HumanMemory, KernelStore
+from amemorix.facades.procedural import ProceduralMemory
+from amemorix.facades.xaibo import AMemorixMemory
 
 NO_MODEL = '[embedding]\nprovider = "none"\n'
 
@@ -73,3 +76,13 @@ def test_a_closed_one_says_so(config: Path) -> None:
     one.close()
     with pytest.raises(MemoryFault, match="closed"):
         one.call_sync("memory_stats")
+
+
+async def test_a_chat_filter_speaks_of_chats_and_not_of_what_facades_keep(opened: Any) -> None:
+    host = await opened(filter={"mode": "whitelist", "chats": ["qq:1"]})
+    memory, store, flows = AMemorixMemory.over(host), KernelStore(host), ProceduralMemory(host, hidden_size=0)
+    await memory.store_memory("kept all the same")
+    await store.add(HumanMemory(content="kept all the same"))
+    await flows.memorize("kept all the same", "f", "f", agent_id="a")
+    assert len(await memory.list_memories()) == len(await store.search()) == len(await flows.list_flows("a")) == 1
+    assert len(await store.search(query="kept")) == len(await flows.recall("kept", "a")) == 1

@@ -43,8 +43,8 @@ class HttpPort:
         # A JSON text of lone surrogates is sent as a JavaScript program would send it.
         content = json.dumps(body) if body is not None else None
         answer = (await self.web.request(method, address, content=content)).json()
-        if not answer["success"]:
-            raise fault_of(answer)
+        if fault := fault_of(answer):
+            raise fault
         return answer
 
     async def put(

@@ -35,8 +35,8 @@ class _Hosted:
 
     async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
         answer = await self._host.invoke(component, {**(arguments or {}), **named})
-        if not answer.get("success") and answer.get("error_code"):
-            raise fault_of(answer)
+        if fault := fault_of(answer):
+            raise fault
         return answer
 
 

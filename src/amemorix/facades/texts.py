@@ -1,22 +1,22 @@
-"""The texts that a facade keeps under its own ids in a space of their own."""
+"""The documents that a facade keeps under its own ids, in a source and chat of their own."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidRequest, MemoryFault, TooLarge
-from ..language.normalise import clean_text
+from ..errors import InvalidRequest, MemoryFault, NotReady, TooLarge
+from ..language.normalise import clean_text, unstorable
 
 if TYPE_CHECKING:
     from .access import Caller
 
-__all__ = ["Texts", "ask", "checked_name"]
+__all__ = ["Call", "Texts", "ask", "checked_name", "listed"]
 
-_PAGE = 1000
-_MOST_HITS = 200
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
+Call = Callable[..., Awaitable[dict[str, Any]]]
+"""Called with a component and its arguments by name; raises what the facade raises."""
+PAGE = 1000
+MOST_HITS = 200
 
 
 async def ask(memory: Caller, component: str, **arguments: Any) -> dict[str, Any]:
@@ -35,72 +35,92 @@ def checked_name(field: str, name: str) -> None:
         raise ValueError(f"{field}: must not be empty, have white space around it, or hold a carriage return or NUL")
 
 
-class Texts:
-    """The texts of one kind and namespace; nothing else is read, changed or deleted. Errors are those of `ask`."""
+async def listed(call: Call, *, limit: int | None = None, **which: Any) -> AsyncIterator[dict[str, Any]]:
+    """Up to `limit` documents, page by page, that filters of `memory_document_admin list` name."""
+    cursor, left = "", limit
+    while left is None or left > 0:
+        size = PAGE if left is None else min(PAGE, left)
+        page = await call("memory_document_admin", action="list", limit=size, cursor=cursor, **which)
+        for item in page["items"]:
+            yield item
+        if not (cursor := page["next"]):
+            return
+        left = None if left is None else left - size
 
-    def __init__(self, memory: Caller, kind: str, namespace: str, *, derive: bool = True) -> None:
-        checked_name("namespace", namespace)
-        self._memory = memory
-        self.source = f"{kind}:{namespace}"
+
+class Texts:
+    """The documents of one kind and name; nothing else is read, changed or deleted.
+
+    Errors are those of `call`, and `refused` where the settings keep out what is stored.
+    """
+
+    def __init__(
+        self, call: Call, kind: str, name: str, *, derive: bool = True, refused: Callable[[NotReady], Exception] = RuntimeError
+    ) -> None:  # fmt: skip
+        self._call, self._refused = call, refused
+        self.source = f"{kind}:{name}"
+        self._own = {"source": self.source, "chat_id": self.source, "only_own": True}
         self._place = {
             "source": self.source, "source_type": kind, "chat_id": self.source, "respect_filter": False, "derive": derive,
         }  # fmt: skip
 
-    async def put(self, items: Sequence[Mapping[str, Any]], *, wait: str = "") -> str:
-        """Store texts in one transaction, each with `external_id`, `text` and what else `ingest_text` takes.
+    async def put(self, *, wait: str = "", **item: Any) -> dict[str, Any]:
+        """Store one document: `external_id`, `text` and what else `ingest_text` takes. Gives its answer."""
+        _refuse_unkept(item)
+        answer = await self._call("ingest_text", **self._place | item, wait=wait)
+        self._refuse_unstored([answer])
+        return answer
 
-        Gives the reason why what `wait` asks for is not there, empty if it is.
-        """
-        if any(_UNKEPT.search(item["text"]) for item in items):
-            raise ValueError("text: holds a NUL character or half of a surrogate pair")
-        answer = await ask(self._memory, "ingest_texts", items=[{**self._place, **item} for item in items], wait=wait)
-        if refused := {one["reason"] for one in answer["results"]} & {"disabled", "chat_filtered"}:
-            raise RuntimeError(f"The memory took nothing ({', '.join(refused)}).")
+    async def put_all(self, items: Sequence[Mapping[str, Any]], *, wait: str = "") -> str:
+        """Store several in one transaction. Gives the reason why what `wait` asks for is not there, empty if it is."""
+        for item in items:
+            _refuse_unkept(item)
+        answer = await self._call("ingest_texts", items=[{**self._place, **item} for item in items], wait=wait)
+        self._refuse_unstored(answer["results"])
         return answer["wait_error"]
 
     async def get(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Those of the documents that are there, by id."""
+        """Those of the documents that are there, by id, in this order."""
         wanted, found = list(dict.fromkeys(ids)), list[dict[str, Any]]()
-        for first in range(0, len(wanted), _PAGE):
-            page = wanted[first : first + _PAGE]
-            found += (await self._own("get", external_ids=page))["items"]
+        for first in range(0, len(wanted), PAGE):
+            asked = {**self._own, "respect_filter": False, "external_ids": wanted[first : first + PAGE]}
+            found += (await self._call("memory_document_admin", action="get", **asked))["items"]
         return {item["external_id"]: item for item in found}
 
-    async def every(self, **filters: Any) -> AsyncIterator[dict[str, Any]]:
-        """All documents in the order in which they were first stored."""
-        cursor = ""
-        while True:
-            page = await self._own("list", limit=_PAGE, cursor=cursor, **filters)
-            for item in page["items"]:
-                yield item
-            if not (cursor := page["next"]):
-                return
+    def every(self, *, limit: int | None = None, **filters: Any) -> AsyncIterator[dict[str, Any]]:
+        """The documents in the order in which they were first stored, unless `descending` turns it."""
+        return listed(self._call, limit=limit, **self._own, respect_filter=False, **filters)
 
     async def search(self, query: str, limit: int, **how: Any) -> tuple[list[dict[str, Any]], list[str]]:
         """The best hit of each of up to `limit` documents, the best first; and what the search had to do without.
 
         Its `similarity` is that of the document's part that is most like the query, null if it cannot be known.
         """
-        asked = min(_MOST_HITS, 4 * limit)
+        asked = min(MOST_HITS, 4 * limit)
         while True:
-            answer = await ask(
-                self._memory, "search_memory", query=query, chat_id=self.source, source=self.source, only_own=True,
-                respect_filter=False, limit=asked, min_similarity=0, **how,
-            )  # fmt: skip
+            answer = await self._call(
+                "search_memory", query=query, limit=asked, respect_filter=False, **self._own, **how
+            )
             best: dict[str, dict[str, Any]] = {}
             for hit in answer["hits"]:
                 first = best.setdefault(hit["external_id"], hit)
-                if first["similarity"] is not None:
-                    first["similarity"] = max(first["similarity"], hit["similarity"] or 0)
+                known = [one for one in (first["similarity"], hit["similarity"]) if one is not None]
+                first["similarity"] = max(known, default=None)
             # Long texts of many paragraphs may leave no room for others.
-            if len(best) >= limit or len(answer["hits"]) < asked or asked == _MOST_HITS:
+            if len(best) >= limit or len(answer["hits"]) < asked or asked == MOST_HITS:
                 return list(best.values())[:limit], answer["degraded"]
-            asked = _MOST_HITS
+            asked = MOST_HITS
 
     async def delete(self, **which: Any) -> int:
         """How many of those that `external_ids` or other filters name were there."""
-        return (await self._own("delete", **which))["deleted_count"]
+        return (await self._call("memory_document_admin", action="delete", **self._own, **which))["deleted_count"]
 
-    async def _own(self, action: str, **arguments: Any) -> dict[str, Any]:
-        where = {"source": self.source, "chat_id": self.source, "only_own": True}
-        return await ask(self._memory, "memory_document_admin", action=action, **where, **arguments)
+    def _refuse_unstored(self, answers: Iterable[Mapping[str, Any]]) -> None:
+        if reasons := {one["reason"] for one in answers} & {"disabled", "chat_filtered"}:
+            why = ", ".join(sorted(reasons))
+            raise self._refused(NotReady(f"The memory took nothing ({why}).", reason=why))
+
+
+def _refuse_unkept(item: Mapping[str, Any]) -> None:
+    if unstorable(item["text"]):
+        raise ValueError("text: holds a NUL character or half of a surrogate pair")

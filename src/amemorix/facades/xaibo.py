@@ -13,7 +13,7 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
@@ -116,7 +116,7 @@ class AMemorixMemory(_Module):
 
     @property
     def _texts(self) -> Texts:
-        return Texts(self._memory, "xaibo", self.config["namespace"])
+        return Texts(partial(ask, self._memory), "xaibo", self.config["namespace"])
 
     async def store_memory(self, text: str, attributes: "dict[str, Any] | None" = None) -> str:
         """Store a text; gives its new id."""
@@ -145,7 +145,7 @@ class AMemorixMemory(_Module):
         _positive("k", k)
         if not query.strip():
             return []
-        hits, _ = await self._texts.search(query, min(k, _MOST), gate=self.config["gate"])
+        hits, _ = await self._texts.search(query, min(k, _MOST), gate=self.config["gate"], min_similarity=0)
         whole = await self._texts.get(hit["external_id"] for hit in hits)
         found = [
             _protocols().MemorySearchResult(
@@ -180,7 +180,7 @@ class AMemorixMemory(_Module):
         item = {"external_id": memory_id, "text": text, "metadata": _checked(attributes), "tags": self._tags(text)}
         if ttl := self.config["ttl_seconds"]:
             item["ttl_seconds"] = ttl
-        await self._texts.put([item], wait=self.config["wait"])
+        await self._texts.put(**item, wait=self.config["wait"])
 
     def _tags(self, text: str) -> list[str]:
         """By which the same text is known again."""

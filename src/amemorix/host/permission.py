@@ -40,7 +40,6 @@ _SCOPE_WORD = lazy_regex(
     rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|id|key|name|uuid|guid|number|num|no|code|type|list|号码?|s)*+"
 )
 """An argument's name without case and separators, if other programs say by it whose memory is meant."""
-ROLES = ("read", "write", "admin")
 
 
 def permitted(op: Operation, request: Request, args: dict[str, Any]) -> Request:
@@ -60,9 +59,9 @@ def permitted(op: Operation, request: Request, args: dict[str, Any]) -> Request:
             f"{op.name}: scope `all` reads every chat: leave it out, or the chat, group and user.", field="scope"
         )
     grant = granted()
-    if grant is None or (grant.role == "admin" and not grant.chats):
+    if grant is None or grant.is_unlimited:
         return request
-    if ROLES.index(grant.role) < ROLES.index(op.role):
+    if not grant.may(op.role):
         raise Forbidden(f"{op.name} needs the role {op.role}; this token has the role {grant.role}.", role=op.role)
     chat, group, user = (str(getattr(request, key, "") or "") for key in CHAT_KEYS)
     chat = chat or str(getattr(request, "session_id", "") or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -22,8 +22,8 @@ from ..store.queries import array, optional_array
 from ..store.rows.documents import joined
 
 __all__ = [
-    "CallersIds", "Document", "DocumentFilters", "Found", "Order", "Place", "TextId", "TextIds", "cursor_of", "matching",
-    "of_callers_ids", "of_texts", "place_of", "whole",
+    "CallersIds", "Document", "DocumentFilters", "Found", "Order", "Place", "TextId", "TextIds", "cursor_of", "has_values",
+    "matching", "of_callers_ids", "of_texts", "place_of", "whole",
 ]  # fmt: skip
 
 MOST_IDS = 1_000
@@ -130,18 +130,24 @@ def matching(
             return False
         if (until is not None and one.created_at > until) or not wanted.issubset(json.loads(one.tags)):
             return False
-        held = json.loads(one.metadata) if filters.metadata else {}
-        return all(key in held and _same(held[key], value) for key, value in filters.metadata.items())
+        return has_values(one.metadata, filters.metadata)
 
     start = behind or ((math.inf, HIGHEST) if descending else (-math.inf, 0))
+    kind = {"source": filters.source or None, "source_type": filters.source_type or None}
+    chosen: Sequence[Found] | None = None
+    tag: str | None = None
     if filters.external_ids:
-        named = of_callers_ids(db, filters.source, filters.external_ids, sight, filters.source_type)
-        chosen = sorted(dict.fromkeys(named), key=lambda one: one.place(order), reverse=descending)
-        found = (one for one in chosen if (one.place(order) < start if descending else one.place(order) > start))
+        chosen = of_callers_ids(db, filters.source, filters.external_ids, sight, filters.source_type)
+    elif filters.tags:
+        tag, count = db.run("documents_rarest_tag", tags=array(filters.tags), limit=PORTION + 1).fetchone()
+        if count <= PORTION:  # no more than a walk reads at once
+            chosen = [Found(*row) for row in db.run("documents_tagged", tag=tag, **kind)]
+    if chosen is not None:
+        ranked = sorted(dict.fromkeys(chosen), key=lambda one: one.place(order), reverse=descending)
+        found = (one for one in ranked if (one.place(order) < start if descending else one.place(order) > start))
     else:
-        kind = {"name": filters.source or None, "source_type": filters.source_type or None}
         sources = db.run("documents_sources", **kind, scopes=optional_array(sight.scopes)).fetchall()
-        every = (_of_source(db, source, order, start, descending=descending) for (source,) in sources)
+        every = (_of_source(db, source, order, start, tag, descending=descending) for (source,) in sources)
         found = heapq.merge(*every, key=lambda one: one.place(order), reverse=descending)
     return filter(meets, found)
 
@@ -196,9 +202,11 @@ def cursor_of(place: Place) -> str:
     return f"{place[0]!r}_{place[1]}"
 
 
-def _of_source(db: Connection, source: int, order: Order, start: Place, *, descending: bool) -> Iterator[Found]:
+def _of_source(
+    db: Connection, source: int, order: Order, start: Place, tag: str | None, *, descending: bool
+) -> Iterator[Found]:
     name = WALKS[order, descending]
-    while rows := db.run(name, source=source, at=start[0], id=start[1], limit=PORTION).fetchall():
+    while rows := db.run(name, source=source, tag=tag, at=start[0], id=start[1], limit=PORTION).fetchall():
         some = [Found(*row) for row in rows]
         yield from some
         if len(some) < PORTION:
@@ -211,5 +219,10 @@ def _sees(sight: Sight, one: Found) -> bool:
     return alive and (sight.scopes is None or one.scope in sight.scopes)
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+def has_values(stored: str, wanted: Mapping[str, Any]) -> bool:
+    """Whether a JSON object has these values at these keys; numbers are equal whatever they are written like."""
+    held = json.loads(stored) if wanted else {}
+    return all(
+        key in held and held[key] == value and isinstance(held[key], bool) == isinstance(value, bool)
+        for key, value in wanted.items()
+    )

@@ -1,28 +1,32 @@
 -- name: documents_sources
 -- sources that may hold documents of these scopes
 select s.id from sources s
-where (:name is null or s.name = :name) and (:source_type is null or s.source_type = :source_type)
+where (:source is null or s.name = :source) and (:source_type is null or s.source_type = :source_type)
   and (:scopes is null or exists (select 1 from sessions n
                                   where n.source = s.id and n.scope in (select value from json_each(:scopes))));
 
 -- name: documents_created_after
 select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata from documents d
 where d.source = :source and (d.created_at > :at or d.created_at = :at and d.id > :id)
+  and (:tag is null or exists (select 1 from document_tags t where t.tag = :tag and t.ref = d.id))
 order by d.created_at, d.id limit :limit;
 
 -- name: documents_created_before
 select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata from documents d
 where d.source = :source and (d.created_at < :at or d.created_at = :at and d.id < :id)
+  and (:tag is null or exists (select 1 from document_tags t where t.tag = :tag and t.ref = d.id))
 order by d.created_at desc, d.id desc limit :limit;
 
 -- name: documents_updated_after
 select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata from documents d
 where d.source = :source and (d.updated_at > :at or d.updated_at = :at and d.id > :id)
+  and (:tag is null or exists (select 1 from document_tags t where t.tag = :tag and t.ref = d.id))
 order by d.updated_at, d.id limit :limit;
 
 -- name: documents_updated_before
 select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata from documents d
 where d.source = :source and (d.updated_at < :at or d.updated_at = :at and d.id < :id)
+  and (:tag is null or exists (select 1 from document_tags t where t.tag = :tag and t.ref = d.id))
 order by d.updated_at desc, d.id desc limit :limit;
 
 -- name: documents_of_ids
@@ -32,6 +36,18 @@ from json_each(:external_ids) e
 join sources s on s.name = :source and (:source_type is null or s.source_type = :source_type)
 join external_memory_refs r on r.source = s.id and r.external_id = e.value join documents d on d.id = r.id
 order by e.key, d.id;
+
+-- name: documents_rarest_tag
+-- the one of these tags that the fewest references have, and how many, counted up to a limit
+select e.value, (select count(*) from (select 1 from document_tags t where t.tag = e.value limit :limit) counted) as n
+from json_each(:tags) e order by n limit 1;
+
+-- name: documents_tagged
+select d.id, d.external_id, d.created_at, d.updated_at, d.scope, d.expires_at, d.tags, d.metadata
+from document_tags t join external_memory_refs r on r.id = t.ref
+join sources s on s.id = r.source and (:source is null or s.name = :source) and (:source_type is null or s.source_type = :source_type)
+join documents d on d.id = r.id
+where t.tag = :tag;
 
 -- name: documents_of_texts
 -- the documents that these paragraphs are of, in their order

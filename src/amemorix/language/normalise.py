@@ -22,7 +22,7 @@ from .times import asks_something, has_time_words
 __all__ = [
     "ANALYSER_VERSION", "CJK", "NAME", "NUMBER", "QUESTION", "STOP_WORDS", "TIME", "clean_text", "content_hash", "fold",
     "is_mostly_cjk", "normalise_name", "pack_terms", "query_terms", "read_flags", "simplified", "term_hashes", "tokens",
-    "unpack_terms",
+    "unpack_terms", "unstorable",
 ]  # fmt: skip
 
 ANALYSER_VERSION = "2"
@@ -94,6 +94,8 @@ _starts_unspaced = re.compile(f"[{_UNSPACED}]").match
 _cjk_characters = re.compile(f"[{_CJK}]").findall
 _other_words = re.compile(rf"[^\W_{_CJK}]+").findall
 _has_surrogate = re.compile(r"[\ud800-\udfff]").search
+unstorable = re.compile(r"[\0\ud800-\udfff]").search
+"""Finds what is in no name, and in no text as it was told: NUL, or half of a surrogate pair."""
 _SHORT_FORM = lazy_regex(r"'(?:s|d|m|re|ve|ll)$")
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 _MAX_COUNT = 255

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequest, NotFound
+from ..ingest.documents import has_values
 from ..store.ports import Connection
 from ..store.queries import array
 
@@ -143,7 +143,7 @@ class VectorSpaces:
             ranked = best[at : at + size]
             ids = rows[ranked].tolist()
             seen = db.run("space_vectors_of", ids=array(ids), now=now)
-            fitting = {row for row, attributes in seen if fits(attributes, filters)}
+            fitting = {row for row, attributes in seen if has_values(attributes, filters)}
             pairs = zip(ids, scores[ranked].tolist(), strict=True)
             found += [(row, score) for row, score in pairs if row in fitting and score >= min_score]
             at, size = at + len(ranked), 8 * size
@@ -156,7 +156,7 @@ class VectorSpaces:
         """The rows that are shown and have these attributes, in the order in which they were stored."""
         size = PAGE
         while page := db.run("space_vectors_after", space=space.row, after=after, now=now, limit=size).fetchall():
-            yield from (row for row, attributes in page if fits(attributes, filters))
+            yield from (row for row, attributes in page if has_values(attributes, filters))
             after, size = page[-1][0], 8 * size
 
     def _matrix(self, db: Connection, space: Space) -> _Matrix:
@@ -198,20 +198,6 @@ def unit_of(vector: Sequence[float]) -> tuple[bytes, float]:
 def given_back(vector: bytes, magnitude: float) -> list[float]:
     """The vector as it was given, within float16."""
     return (np.frombuffer(vector, "<f2").astype(np.float64) * magnitude).tolist()
-
-
-def fits(attributes: str, filters: Mapping[str, Any]) -> bool:
-    """Whether the attributes have these values at these keys; numbers are equal whatever they are written like."""
-    if not filters:
-        return True
-    held = json.loads(attributes)
-    return all(key in held and _same(held[key], value) for key, value in filters.items())
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return one == other
 
 
 def refuse_other_dimension(field: str, vector: Sequence[float], dimension: int | None) -> None:

@@ -218,6 +218,40 @@ async def test_described_anew_without_a_new_text(host: AMemorixHostService, cloc
     await refused(host, "memory_document_admin", grown, "metadata")
 
 
+@pytest.mark.parametrize("order", ["created", "updated"])
+@pytest.mark.parametrize("descending", [False, True])
+async def test_among_many_a_tag_finds_its_documents_page_by_page(
+    host: AMemorixHostService, clock: FrozenClock, order: str, descending: bool
+) -> None:
+    tags = {
+        f"d{i}": ["all", *(["third"] if i % 3 == 0 else []), *(["few"] if i % 400 == 5 else [])] for i in range(1800)
+    }
+    for source in ("s", "t"):
+        for start in range(0, len(tags), 600):
+            clock.advance(1)
+            items = [
+                {"text": f"line {id_}", "external_id": id_, "source": source, "tags": some, "derive": False}
+                for id_, some in list(tags.items())[start : start + 600]
+            ]
+            await call(host, "ingest_texts", items=items)
+    await documents(host, "set", source="s", external_ids=["d405", "d3"], metadata={"n": 1})
+    named = list(tags)
+    if order == "updated":
+        named = [one for one in named if one not in ("d3", "d405")] + ["d3", "d405"]
+    for wanted in (["third"], ["few"], ["few", "all"], ["few", "third"], ["third", "all"]):
+        found, cursor = list[str](), ""
+        while True:
+            page = await documents(
+                host, "list", source="s", tags=wanted, order=order, descending=descending, limit=250, cursor=cursor
+            )
+            found += [item["external_id"] for item in page["items"]]
+            if not (cursor := page["next"]):
+                break
+        meant = [one for one in named if set(wanted) <= set(tags[one])]
+        assert found == (meant[::-1] if descending else meant)
+        assert (await documents(host, "count", source="s", tags=wanted))["count"] == len(meant)
+
+
 async def test_told_again_with_other_metadata_or_tags(host: AMemorixHostService) -> None:
     await told(host, "the text", external_id="x", source="s", metadata={"n": 1}, tags=["a"])
     answer = await told(host, "the text", external_id="x", source="s", metadata={"n": 2})

@@ -12,10 +12,12 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...language.normalise import unstorable
+
 __all__ = [
     "AIMemory", "HumanMemory", "MemoryCategory", "MemoryError", "MemoryItem", "MemoryMetadata", "MemoryStatus",
     "MemoryStore", "StoreAround", "SystemMemory", "ToolMemory", "checked_item", "checked_limit", "digest_of", "inner_stores", "item_of",
-    "json_in", "named_fields", "now", "quoted",
+    "json_in", "named_fields", "now", "prompt_of", "quoted",
 ]  # fmt: skip
 
 
@@ -161,7 +163,7 @@ def checked_item(given: Any) -> MemoryItem:
     item = item_of(given)
     if not item.content.strip():
         raise MemoryError("content: an item needs a text.")
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in item.content):
+    if unstorable(item.content):
         raise MemoryError("content: a text holds no NUL, and no half of a surrogate pair.")
     try:
         json.dumps([item.metadata.extra, *named_fields(item).values()], allow_nan=False)
@@ -210,6 +212,11 @@ def quoted(items: list[MemoryItem]) -> str:
     """Items as lines for a prompt: data, and nothing that could be taken for a part of the prompt."""
     told = ({"id": item.id, "type": item.memory_type, "content": item.content} for item in items)
     return "\n".join(json.dumps(one, ensure_ascii=False) for one in told)
+
+
+def prompt_of(what: str, template: str, items: list[MemoryItem]) -> str:
+    """What a caller wants written of talk as a prompt: as it is where it says where the `{talk}` goes, else in a template."""
+    return (what if "{talk}" in what else template.replace("{what}", what)).replace("{talk}", quoted(items))
 
 
 def json_in(answer: str) -> Any:

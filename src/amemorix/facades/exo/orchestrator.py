@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .base import MemoryCategory, MemoryError, MemoryItem, MemoryMetadata, MemoryStore, item_of, json_in, now, quoted
+from .base import MemoryCategory, MemoryError, MemoryItem, MemoryMetadata, MemoryStore, item_of, json_in, now, prompt_of
 
 __all__ = [
     "ExtractionTask", "ExtractionType", "Extractor", "MemoryOrchestrator", "OrchestratorConfig", "TaskStatus",
@@ -140,8 +140,7 @@ class MemoryOrchestrator:
 
     async def _read(self, task: ExtractionTask, kind: ExtractionType) -> None:
         what = self._config.prompts.get(kind, PROMPTS[kind])
-        prompt = (what if "{talk}" in what else ASKED.replace("{what}", what)).replace("{talk}", quoted(task.items))
-        answer = self._extract(prompt)
+        answer = self._extract(prompt_of(what, ASKED, task.items))
         found = json_in(await answer if isawaitable(answer) else answer)
         texts = [text.strip() for text in found if isinstance(text, str)] if isinstance(found, list) else None
         if texts is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +13,7 @@ from ...errors import MemoryFault, NotFound
 from ...fields import MAX_QUERY_CHARS
 from ...language.normalise import clean_text
 from ..access import Caller, caller_of
+from ..texts import Texts
 from .base import (
     MemoryCategory,
     MemoryError,
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelStore"]
 
-log = logging.getLogger(__name__)
 SOURCE_TYPE = "exo"
 SHOWN = "shown"
 """Tag of what is not discarded."""
 EVERY = "item"
 """Attribute of every vector."""
-PAGE, MOST_HITS, LONGEST_NAME = 1_000, 200, 500
+MOST_VECTORS, LONGEST_NAME = 1_000, 500
 SPOKEN = ("human", "ai")
 NOT_DERIVED = ("system", "tool")
 
@@ -67,8 +66,7 @@ class KernelStore:
             None if memory is None or isinstance(memory, str | Path) else caller_of(memory),
         )
         self._gate, self._wait, self._purge = gate, wait, purge
-        self._source = f"{SOURCE_TYPE}:{_name(namespace)}"
-        self._place = {"source": self._source, "chat_id": self._source}
+        self._texts = Texts(self._call, SOURCE_TYPE, _name(namespace), refused=MemoryError)
 
     async def add(self, item: MemoryItem) -> None:
         """Keep an item, in the place of one of the same id."""
@@ -82,20 +80,18 @@ class KernelStore:
         )
         who = item.metadata.user_id if item.memory_type == "human" else item.metadata.agent_id
         if vector is not None:  # of another dimension than the others it is refused before the text is stored
-            asked = {"space": self._source, "dimension": len(vector)}
+            asked = {"space": self._texts.source, "dimension": len(vector)}
             await self._call("memory_vector_admin", action="create_space", **asked)
-        answer = await self._call(
-            "ingest_text", **self._place, source_type=SOURCE_TYPE, external_id=_name(item.id), text=item.content, tags=tags,
-            metadata=item.model_dump(mode="json", exclude={"content"}), person_ids=[_name(who)] if who and derive and item.memory_type in SPOKEN else [],
-            timestamp=item.created_at if derive else None, derive=derive, respect_filter=False, wait=self._wait,
+        answer = await self._texts.put(
+            external_id=_name(item.id), text=item.content, tags=tags, metadata=item.model_dump(mode="json", exclude={"content"}),
+            person_ids=[_name(who)] if who and derive and item.memory_type in SPOKEN else [],
+            timestamp=item.created_at if derive else None, derive=derive, wait=self._wait,
         )  # fmt: skip
-        if answer["reason"] in ("disabled", "chat_filtered"):
-            raise MemoryError(f"The memory took nothing ({answer['reason']}).")
-        if answer["wait_error"]:
-            log.warning("%s: stored, but %s", item.id, answer["wait_error"])
         if vector is not None:
+            source = self._texts.source
             row = {"id": _name(item.id), "vector": vector, "attributes": dict.fromkeys([EVERY, *tags], True)}
-            await self._vectors("add", items=[{**row, "ref": {**self._place, "external_id": row["id"]}}])
+            row["ref"] = {"source": source, "chat_id": source, "external_id": row["id"]}
+            await self._vectors("add", items=[row])
         elif answer["reason"] or answer["superseded_ids"]:
             await self._vectors("delete", ids=[_name(item.id)])
 
@@ -113,39 +109,42 @@ class KernelStore:
         tags = _tags(metadata, type=memory_type, category=category, status=status) + ([] if status else [SHOWN])
         if vector is not None:
             filters = dict.fromkeys([EVERY, *tags], True)
-            near = await self._vectors("search", vector=list(vector), filters=filters, limit=min(limit, PAGE))
+            near = await self._vectors("search", vector=list(vector), filters=filters, limit=min(limit, MOST_VECTORS))
             return await self._named(one["id"] for one in near["items"])
         if query.strip():
-            return await self._named(list(await self._hits(query, tags, limit))[:limit])
-        return [item_of({**one["metadata"], "content": one["text"]}) for one in await self._listed(tags, limit)]
+            return await self._named(hit["external_id"] for hit in await self._hits(query, tags, limit))
+        return [_item(one) async for one in self._texts.every(tags=tags, descending=True, limit=limit)]
 
     async def search_scored(
         self, *, query: str, metadata: MemoryMetadata | None = None, limit: int = 10
     ) -> list[tuple[MemoryItem, float | None]]:
         """Items for a query, each with how similar it is, 0 to 1; None where no model has compared it."""
         hits = await self._hits(query, [*_tags(metadata), SHOWN], checked_limit(limit), min_similarity=0)
-        found = await self._named(list(hits)[:limit])
-        return [(item, hits[_name(item.id)]) for item in found]
+        similarity = {hit["external_id"]: hit["similarity"] for hit in hits}
+        return [(item, similarity[_name(item.id)]) for item in await self._named(similarity)]
 
     async def clear(self, *, metadata: MemoryMetadata | None = None) -> int:
         """Remove the items of this metadata, without it all of the namespace; how many those were."""
         tags = _tags(metadata)
-        answer = await self._delete(tags=tags)
+        count = await self._texts.delete(tags=tags, purge=self._purge)
         await self._vectors("delete", filters=dict.fromkeys([EVERY, *tags], True))
-        return answer["deleted_count"]
+        return count
 
     async def delete(self, item_id: str) -> bool:
         """Remove an item; whether it was there."""
-        answer = await self._delete(external_ids=[_name(item_id)])
+        count = await self._texts.delete(external_ids=[_name(item_id)], purge=self._purge)
         await self._vectors("delete", ids=[_name(item_id)])
-        return answer["deleted_count"] > 0
+        return count > 0
 
     async def same(self, item: MemoryItem) -> MemoryItem | None:
         """Another item of the same content, type, status and user."""
         whose = MemoryMetadata(user_id=item.metadata.user_id)
-        found = await self._listed([*_tags(whose, status=item.status), f"hash:{digest_of(item)}"], PAGE)
-        items = (item_of({**one["metadata"], "content": one["text"]}) for one in found)
-        return next((one for one in items if one.id != item.id and one.metadata.user_id == whose.user_id), None)
+        tags = [*_tags(whose, status=item.status), f"hash:{digest_of(item)}"]
+        async for one in self._texts.every(tags=tags, descending=True):
+            found = _item(one)
+            if found.id != item.id and found.metadata.user_id == whose.user_id:
+                return found
+        return None
 
     async def embed(self, text: str) -> list[float]:
         """The vector of a text by the memory's model."""
@@ -157,7 +156,7 @@ class KernelStore:
         Without a number nothing but where the log ends; waits so long for the first change.
         """
         asked = {} if since is None else {"since": since, "wait_seconds": wait_seconds}
-        answer = await self._call("memory_runtime_admin", action="changes", chat_id=self._source, **asked)
+        answer = await self._call("memory_runtime_admin", action="changes", chat_id=self._texts.source, **asked)
         # A document that is purged since is told of by its number alone.
         last = {one["document"]: one for one in answer["items"]}.values()
         gone = [one for one in last if one["kind"] in ("deleted", "expired", "purged")]
@@ -174,7 +173,7 @@ class KernelStore:
 
     async def _vectors(self, action: str, **arguments: Any) -> dict[str, Any]:
         try:
-            return await self._call("memory_vector_admin", action=action, space=self._source, **arguments)
+            return await self._call("memory_vector_admin", action=action, space=self._texts.source, **arguments)
         except MemoryError as exc:
             if isinstance(exc.__cause__, NotFound):  # nobody has brought a vector
                 return {"items": []}
@@ -182,44 +181,17 @@ class KernelStore:
 
     async def _hits(
         self, query: str, tags: list[str], limit: int, min_similarity: float | None = None
-    ) -> dict[str, float | None]:
-        """The names of the items that a query finds, best first, and how similar they are."""
-        answer = await self._call(
-            "search_memory", **self._place, query=query[:MAX_QUERY_CHARS], tags=tags, only_own=True, gate=self._gate,
-            limit=min(MOST_HITS, 4 * limit), min_similarity=min_similarity, respect_filter=False,
-        )  # fmt: skip
-        found: dict[str, float | None] = {}
-        for hit in answer["hits"]:
-            known = [one for one in (found.get(hit["external_id"]), hit["similarity"]) if one is not None]
-            found[hit["external_id"]] = max(known, default=None)
-        return found
+    ) -> list[dict[str, Any]]:
+        how = {"tags": tags, "gate": self._gate, "min_similarity": min_similarity}
+        return (await self._texts.search(query[:MAX_QUERY_CHARS], limit, **how))[0]
 
     async def _named(self, names: Iterable[str]) -> list[MemoryItem]:
         """The items of these names that are there, in their order."""
-        wanted = list(names)
-        found: list[MemoryItem] = []
-        for start in range(0, len(wanted), PAGE):
-            asked = {**self._place, "only_own": True, "external_ids": wanted[start : start + PAGE]}
-            documents = (await self._call("memory_document_admin", action="get", **asked))["items"]
-            found += [item_of({**one["metadata"], "content": one["text"]}) for one in documents]
-        return found
+        return [_item(one) for one in (await self._texts.get(names)).values()]
 
-    async def _listed(self, tags: list[str], limit: int) -> list[dict[str, Any]]:
-        """Documents that have all of these tags, the last stored first."""
-        found, cursor = list[dict[str, Any]](), ""
-        while len(found) < limit:
-            page = await self._call(
-                "memory_document_admin", action="list", **self._place, only_own=True, tags=tags, descending=True,
-                limit=min(PAGE, limit - len(found)), cursor=cursor,
-            )  # fmt: skip
-            found += page["items"]
-            if not (cursor := page["next"]):
-                break
-        return found
 
-    async def _delete(self, **which: Any) -> dict[str, Any]:
-        asked = {**self._place, "only_own": True, "purge": self._purge, **which}
-        return await self._call("memory_document_admin", action="delete", **asked)
+def _item(document: Mapping[str, Any]) -> MemoryItem:
+    return item_of({**document["metadata"], "content": document["text"]})
 
 
 def _name(text: str) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...profiles.items import estimated_tokens
-from .base import MemoryCategory, MemoryError, MemoryItem, quoted
+from .base import MemoryCategory, MemoryError, MemoryItem, prompt_of
 
 __all__ = ["SummaryConfig", "SummaryResult", "SummaryTemplate", "SummaryTrigger", "check_trigger", "generate_summary"]
 
@@ -97,10 +97,7 @@ async def generate_summary(
     result = SummaryResult(summarized=list(items[:cut]), kept=list(items[cut:]))
     for template in config.templates if result.summarized else ():
         what = config.prompts.get(template, PROMPTS[template])
-        prompt = (what if "{talk}" in what else ASKED.replace("{what}", what)).replace(
-            "{talk}", quoted(result.summarized)
-        )
-        if not (text := (await summarizer(prompt)).strip()):
+        if not (text := (await summarizer(prompt_of(what, ASKED, result.summarized))).strip()):
             raise MemoryError(f"The model wrote no summary ({template}).")
         whose = result.summarized[-1].metadata.model_copy(update={"extra": {"template": template.value}})
         result.summaries.append(

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,7 +114,7 @@ class ProceduralMemory:
         if not query.strip():
             return []
         how = {"rrf_k": rrf_k, "stage1": 4 * top_k} if self._fusion == "rrf" else {}
-        hits, degraded = await texts.search(query, 4 * top_k, gate=False, fusion=self._fusion, **how)
+        hits, degraded = await texts.search(query, 4 * top_k, gate=False, min_similarity=0, fusion=self._fusion, **how)
         if how:
             hits.sort(key=lambda hit: (hit["score"], hit["similarity"] or 0), reverse=True)
         if degraded:
@@ -161,7 +162,7 @@ class ProceduralMemory:
     ) -> None:
         """Keep flows of an agent in one transaction, then delete those with these `point_id`s. As `memorize`."""
         texts = await self._texts(agent_id)
-        error = await texts.put(items, wait=self._wait if wait is None else wait) if items else ""
+        error = await texts.put_all(items, wait=self._wait if wait is None else wait) if items else ""
         if delete:
             await texts.delete(external_ids=list(delete))
         if error:
@@ -178,7 +179,7 @@ class ProceduralMemory:
 
     async def _texts(self, agent_id: str) -> Texts:
         checked_name("agent_id", agent_id)
-        return Texts(await self._caller(), _KIND, agent_id, derive=False)
+        return Texts(partial(ask, await self._caller()), _KIND, agent_id, derive=False)
 
     async def _caller(self) -> Caller:
         """The memory, once its model is known to be the one that was named."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from ..texts import listed
 from .adapters.kernel import PREFIX, SOURCE_TYPE, KernelAdapter, chat_of_room, room_of_chat
 from .models import IMemoryAdapter, MemoryEntry
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from ..access import AnyMemory, Caller
 
 __all__ = ["RoomMirror"]
-
-PAGE = 1_000
 
 
 class RoomMirror:
@@ -86,14 +85,10 @@ class RoomMirror:
         return 1
 
     async def _compare_all(self) -> int:
-        chats, cursor = {chat_of_room(room) for room in self._known}, ""
-        while True:
-            page = await self._rooms.call(
-                "memory_document_admin", action="list", source_type=SOURCE_TYPE, scope="all", limit=PAGE, cursor=cursor
-            )
-            chats |= {one["chat_id"] for one in page["items"]}
-            if not (cursor := page["next"]):
-                return sum([await self._compare(room_of_chat(chat)) for chat in sorted(chats)])
+        chats = {chat_of_room(room) for room in self._known}
+        async for one in listed(self._rooms.call, source_type=SOURCE_TYPE, scope="all"):
+            chats.add(one["chat_id"])
+        return sum([await self._compare(room_of_chat(chat)) for chat in sorted(chats)])
 
     async def _compare(self, room: str) -> int:
         """Make the adapter's room like that of the memory."""

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 
 from ...errors import InvalidRequest
+from ...language.normalise import unstorable
 
 __all__ = [
     "LONGEST_ID", "LONGEST_ROOM", "IMemory", "IMemoryAdapter", "MemoryEntry", "MemoryInput", "MemorySearchOptions", "RoomsModel", "checked_id", "checked_room",
@@ -26,7 +27,7 @@ def _in_utc(at: datetime) -> datetime:
 
 
 def _readable(text: str) -> str:
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if unstorable(text):
         raise ValueError("holds characters that no text has (NUL or half a surrogate pair)")
     return text
 

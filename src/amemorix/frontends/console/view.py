@@ -1,15 +1,15 @@
-"""What a page is made with: the request, who asks, the memory as they may see it, and templates."""
+"""What a page is, and what it is made with: the request, who asks, the memory as they may see it, and templates."""
 
 from __future__ import annotations
 
 import hmac
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...importing.staging import Staged
     from .sessions import Session
 
-__all__ = ["HEADERS", "View", "form_of", "page_sentences"]
+__all__ = ["HEADERS", "Page", "View", "form_of", "page_sentences"]
 
 
 _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
@@ -80,12 +80,9 @@ class View:
     async def ask(self, component: str, action: str = "", **args: Any) -> dict[str, Any]:
         """The answer of an operation. Raises the MemoryFault that it answers."""
         answer = await self._memory.invoke(component, {"action": action, **args} if action else args)
-        if not answer.get("success") and answer.get("error_code"):
-            raise fault_of(answer)
+        if fault := fault_of(answer):
+            raise fault
         return answer
-
-    def may(self, role: str) -> bool:
-        return ROLES.index(self.grant.role) >= ROLES.index(role)
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -102,7 +99,7 @@ class View:
     @property
     def unbound(self) -> bool:
         """Whether this caller may do everything, in every chat."""
-        return self.may("admin") and not self.grant.chats
+        return self.grant.is_unlimited
 
     @property
     def theme(self) -> str:
@@ -204,6 +201,15 @@ _=lambda text, **values: _said(text, language).format(**values) if values else _
 async def form_of(request: Request) -> FormData:
     """The fields of a form; none of the pages sends files, or many fields."""
     return await request.form(max_files=0, max_fields=20)
+
+
+class Page(NamedTuple):
+    """An address with what is shown there; `name` is the menu's entry that is marked meanwhile."""
+
+    path: str
+    name: str
+    make: Callable[[View], Awaitable[Response]]
+    methods: tuple[str, ...] = ("GET",)
 
 
 def _said(text: str, language: Language) -> str:

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
 import httpx
@@ -83,7 +83,7 @@ class ChatProxy:
                 raise NotFound(
                     "There is no proxy: proxy.base_url of the configuration names none.", field="proxy.base_url"
                 )
-            if request.scope[GRANT].role == "read":
+            if not request.scope[GRANT].may("write"):
                 told = "The proxy asks with the endpoint's key and stores what is said: it needs the role write."
                 raise Forbidden(told, role="write")
             return await answer(request, settings)
@@ -214,11 +214,11 @@ class ChatProxy:
             await answer.aclose()
 
 
-class _Told:
+class _Told(NamedTuple):
     """What is put before the turns, and what the answer's header says of it."""
 
-    def __init__(self, text: str, how: str) -> None:
-        self.text, self.how = text, how
+    text: str
+    how: str
 
 
 class _Said:

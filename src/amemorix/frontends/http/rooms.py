@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from ...audit_context import Grant, entered_by
@@ -99,8 +99,7 @@ class RoomCalls:
             known = f"only {', '.join(calls)}" if calls else f"rooms are at {ROOMS_PATH}/ROOM/memories and …/search"
             raise NotFound(f"There is nothing for {method} at {ROOMS_PATH}/{path}: {known}.", allowed=sorted(calls))
         role, handle = calls[method].role, calls[method].handle
-        roles = get_args(Role)
-        if roles.index(grant.role) < roles.index(role):
+        if not grant.may(role):
             raise Forbidden(f"This needs the role {role}; this token has the role {grant.role}.", role=role)
         if grant.chats and chat_of_room(room) not in grant.chats:
             raise Forbidden(f"roomId: this token is not bound to {chat_of_room(room)!r}.", field="roomId")

@@ -78,8 +78,8 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             """
             with told_in(self.language):
                 answer = await (await self._ready()).invoke(component, {**(arguments or {}), **named})
-                if not answer.get("success") and answer.get("error_code"):
-                    raise fault_of(answer)
+                if fault := fault_of(answer):
+                    raise fault
                 return answer
 
     # writing

@@ -7,14 +7,14 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
-from ....errors import Conflict, InvalidRequest, NotFound, NotReady, TooLarge
+from ....errors import Conflict, InvalidRequest, NotFound, TooLarge
 from ...access import Caller, caller_of
+from ...texts import Texts
 from ..models import MemoryEntry, MemorySearchOptions
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SOURCE_TYPE = "room"
 PREFIX = "room:"
 SPACE = "rooms"
 """Of the vectors that callers bring."""
-PAGE, MOST_HITS = 1_000, 200
+PAGE = 1_000
 LAST_IN_SECONDS = 5137
 """After that year the memory would read seconds as milliseconds."""
 LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
@@ -52,8 +52,7 @@ class KernelAdapter:
     ) -> None:  # fmt: skip
         self._memory = memory
         self._caller: Caller | None = None
-        self._stored_as = {"wait": wait, "derive": derive}
-        self._purge = purge
+        self._wait, self._derive, self._purge = wait, derive, purge
         self._dimension = 0
         """Of the vectors that callers brought, once it is known."""
 
@@ -71,61 +70,61 @@ class KernelAdapter:
         return await self._caller.call(component, arguments)
 
     async def create_memory(self, input: MemoryEntry) -> MemoryEntry:
-        place, id = _place(input.room_id), _name(input.id)
+        texts, id = self._texts(input.room_id), _name(input.id)
         if input.embedding and len(input.embedding) != self._dimension:
-            await self._make_space(len(input.embedding))
+            asked = {"space": SPACE, "dimension": len(input.embedding)}
+            try:
+                await self.call("memory_vector_admin", action="create_space", **asked)
+            except Conflict as exc:
+                raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
+            self._dimension = len(input.embedding)
         expires = input.expires_at.timestamp() if input.expires_at else "never"
         if input.expires_at and input.expires_at.year > LAST_IN_SECONDS:
             expires = input.expires_at.isoformat()
         try:
-            answer = await self.call(
-                "ingest_text", **place, external_id=id, text=input.data, source_type=SOURCE_TYPE, expires_at=expires,
+            answer = await texts.put(
+                external_id=id, text=input.data, expires_at=expires, wait=self._wait,
                 metadata={"createdAt": input.created_at.isoformat(), "embedding": input.embedding is not None},
-                **self._stored_as,
             )  # fmt: skip
         except (InvalidRequest, TooLarge) as exc:
             if exc.details.get("field") != "text":
                 raise
             raise type(exc)(f"data: {exc}", **{**exc.details, "field": "data"}) from exc
-        if answer["reason"] in ("disabled", "chat_filtered"):
-            raise NotReady(f"The memory took nothing ({answer['reason']}).", reason=answer["reason"])
         if answer["wait_error"]:
             log.warning("An entry is stored, but %s", answer["wait_error"])
         if input.embedding:
-            await self._add_vector(place["chat_id"], id, input.embedding)
+            chat = texts.source
+            ref = {"source": chat, "external_id": id, "chat_id": chat}
+            row = {"id": _vector_id(chat, id), "vector": input.embedding, "attributes": {"room": chat}, "ref": ref}
+            await self.call("memory_vector_admin", action="add", space=SPACE, items=[row])
         elif answer["reason"] or answer["superseded_ids"]:
-            await self._delete_vectors(ids=[_vector_id(place["chat_id"], id)])
+            await self._vectors("delete", ids=[_vector_id(texts.source, id)])
         return input
 
     async def get_memory_by_id(self, id: str, room_id: str) -> MemoryEntry | None:
         return next(iter(await self._entries(room_id, [_name(id)])), None)
 
     async def search_memory(self, query: str, options: MemorySearchOptions) -> list[MemoryEntry]:
-        place = _place(options.room_id)
-        found = dict.fromkeys(await self._near(place["chat_id"], options))
+        texts = self._texts(options.room_id)
+        found = dict.fromkeys(await self._near(texts.source, options))
         if len(found) < options.limit:
-            answer = await self.call(
-                "search_memory", **place, query=query, only_own=True, gate=False,
-                limit=min(MOST_HITS, 4 * options.limit), min_similarity=options.min_similarity,
-            )  # fmt: skip
-            found |= dict.fromkeys(hit["external_id"] for hit in answer["hits"])
+            hits, _ = await texts.search(query, options.limit, gate=False, min_similarity=options.min_similarity)
+            found |= dict.fromkeys(hit["external_id"] for hit in hits)
         return await self._entries(options.room_id, list(found)[: options.limit])
 
     async def get_all_memories(self, room_id: str) -> list[MemoryEntry]:
-        documents, cursor = list[dict[str, Any]](), ""
-        while True:
-            page = await self.call(
-                "memory_document_admin", action="list", **_place(room_id), only_own=True, limit=PAGE, cursor=cursor
-            )
-            documents += page["items"]
-            if not (cursor := page["next"]):
-                return sorted(await self.read_entries(documents), key=lambda one: one.created_at)
+        entries = await self.read_entries([one async for one in self._texts(room_id).every()])
+        return sorted(entries, key=lambda one: one.created_at)
 
     async def delete_memory_by_id(self, id: str, room_id: str) -> None:
-        await self._delete(room_id, ids=[_vector_id(_place(room_id)["chat_id"], _name(id))], external_ids=[_name(id)])
+        texts, name = self._texts(room_id), _name(id)
+        await self._vectors("delete", ids=[_vector_id(texts.source, name)])  # first: with the document they are hidden
+        await texts.delete(external_ids=[name], purge=self._purge)
 
     async def clear_memories(self, room_id: str) -> None:
-        await self._delete(room_id, filters={"room": _place(room_id)["chat_id"]})
+        texts = self._texts(room_id)
+        await self._vectors("delete", filters={"room": texts.source})
+        await texts.delete(purge=self._purge)
 
     async def read_entries(self, documents: Iterable[Mapping[str, Any]]) -> list[MemoryEntry]:
         """Documents as the entries that they were stored for."""
@@ -134,9 +133,8 @@ class KernelAdapter:
         wanted = [id for id, one in zip(ids, documents, strict=True) if one["metadata"].get("embedding")]
         vectors: dict[str, list[float]] = {}
         for start in range(0, len(wanted), PAGE):
-            with suppress(NotFound):
-                answer = await self.call("memory_vector_admin", action="get", space=SPACE, ids=wanted[start:][:PAGE])
-                vectors |= {one["id"]: one["vector"] for one in answer["items"]}
+            answer = await self._vectors("get", ids=wanted[start:][:PAGE])
+            vectors |= {one["id"]: one["vector"] for one in answer["items"]}
         return [
             MemoryEntry.read({
                 "id": unquote(one["external_id"]), "room_id": room_of_chat(one["chat_id"]), "data": one["text"],
@@ -148,46 +146,27 @@ class KernelAdapter:
 
     async def _entries(self, room_id: str, external_ids: list[str]) -> list[MemoryEntry]:
         """Those that are there, in this order."""
-        if not external_ids:
-            return []
-        asked = {**_place(room_id), "only_own": True, "external_ids": external_ids}
-        return await self.read_entries((await self.call("memory_document_admin", action="get", **asked))["items"])
+        return await self.read_entries((await self._texts(room_id).get(external_ids)).values())
 
     async def _near(self, chat: str, options: MemorySearchOptions) -> list[str]:
         if not options.embedding:
             return []
-        asked = {"space": SPACE, "vector": options.embedding, "limit": options.limit, "filters": {"room": chat}}
+        asked = {"vector": options.embedding, "limit": options.limit, "filters": {"room": chat}}
         try:
-            answer = await self.call("memory_vector_admin", action="search", **asked)
-        except NotFound:  # nobody has brought a vector
-            return []
+            answer = await self._vectors("search", **asked)
         except InvalidRequest as exc:
             raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
         least = options.min_similarity or 0
         return [one["ref"]["external_id"] for one in answer["items"] if max(one["score"], 0) >= least]
 
-    async def _make_space(self, dimension: int) -> None:
-        """Raises InvalidRequest if there are vectors of another dimension."""
+    async def _vectors(self, action: str, **arguments: Any) -> dict[str, Any]:
         try:
-            await self.call("memory_vector_admin", action="create_space", space=SPACE, dimension=dimension)
-        except Conflict as exc:
-            raise InvalidRequest(f"embedding: {exc}", field="embedding") from exc
-        self._dimension = dimension
+            return await self.call("memory_vector_admin", action=action, space=SPACE, **arguments)
+        except NotFound:  # nobody has brought a vector
+            return {"items": []}
 
-    async def _add_vector(self, chat: str, id: str, vector: list[float]) -> None:
-        ref = {"source": chat, "external_id": id, "chat_id": chat}
-        item = {"id": _vector_id(chat, id), "vector": vector, "attributes": {"room": chat}, "ref": ref}
-        await self.call("memory_vector_admin", action="add", space=SPACE, items=[item])
-
-    async def _delete(self, room_id: str, *, external_ids: list[str] | None = None, **vectors: Any) -> None:
-        await self._delete_vectors(**vectors)  # first: with the document they are hidden
-        asked = {"external_ids": external_ids or [], "purge": self._purge}
-        chat = chat_of_room(room_id)
-        await self.call("memory_document_admin", action="delete", source=chat, chat_id=chat, only_own=True, **asked)
-
-    async def _delete_vectors(self, **which: Any) -> None:
-        with suppress(NotFound):  # nobody has brought a vector
-            await self.call("memory_vector_admin", action="delete", space=SPACE, **which)
+    def _texts(self, room_id: str) -> Texts:
+        return Texts(self.call, SOURCE_TYPE, _name(room_id), derive=self._derive, refused=lambda fault: fault)
 
 
 def chat_of_room(room_id: str) -> str:
@@ -198,11 +177,6 @@ def chat_of_room(room_id: str) -> str:
 def room_of_chat(chat_id: str) -> str:
     """The room that is kept as this chat."""
     return unquote(chat_id.removeprefix(PREFIX))
-
-
-def _place(room_id: str) -> dict[str, Any]:
-    chat = chat_of_room(room_id)
-    return {"chat_id": chat, "source": chat, "respect_filter": False}
 
 
 def _moment(seconds: float | None) -> datetime | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..view import Page
 from . import auditing, backups, chats, configuring, health, importing, overview, people, search, tuning
-from .page import Page
 
 __all__ = ["PAGES"]
 

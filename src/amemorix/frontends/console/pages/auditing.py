@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from ....host.operations import OPERATIONS
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 

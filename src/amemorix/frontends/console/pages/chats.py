@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from ....errors import NotFound
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 
@@ -35,12 +34,8 @@ async def text(view: View) -> Response:
     found = await view.ask("memory_text_admin", "get", ids=[id_], **view.scope)
     if not found["items"]:
         raise NotFound(f"There is no text {id_}, or it may not be seen here.", id=id_)
-    history = (await view.ask("memory_text_admin", "history", id=id_))["items"] if _all(view) else []
+    history = (await view.ask("memory_text_admin", "history", id=id_))["items"] if view.grant.is_unlimited else []
     return view.show("text.html", text=found["items"][0], history=history)
-
-
-def _all(view: View) -> bool:
-    return view.may("admin") and not view.grant.chats
 
 
 PAGES = (Page("/ui/chats", "chats", chats), Page("/ui/log", "chats", log), Page("/ui/texts/{id}", "chats", text))

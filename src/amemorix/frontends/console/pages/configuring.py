@@ -14,8 +14,7 @@ from ....config import Setting, settings
 from ....config.schema import sections
 from ....errors import InvalidConfig, InvalidRequest, NotFound
 from ....locale import told
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 

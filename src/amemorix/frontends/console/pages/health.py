@@ -7,8 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from ....errors import InvalidRequest
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 

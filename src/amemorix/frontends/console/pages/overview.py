@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from ....errors import Forbidden
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 
@@ -16,7 +15,7 @@ async def overview(view: View) -> Response:
         return view.go("/ui/chats")  # the figures are of all chats
     stats = await view.ask("memory_stats")
     chats, check, backups = None, None, []
-    if view.may("admin"):
+    if view.grant.may("admin"):
         chats = (await view.ask("memory_text_admin", "chats", limit=8, scope="all"))["items"]
         backups = (await view.ask("memory_runtime_admin", "list_backups"))["backups"][:1]
         if "check" in view.query:
@@ -27,7 +26,7 @@ async def overview(view: View) -> Response:
 
 async def begin_backup(view: View) -> Response:
     await view.form()
-    if not view.may("admin"):
+    if not view.grant.may("admin"):
         raise Forbidden("A backup needs the role admin.", role="admin")
     await view.ask("memory_runtime_admin", "backup")
     view.say("The backup is made.")

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from ..view import View
-from .page import Page
+from ..view import Page, View
 
 __all__ = ["PAGES"]
 

@@ -7,8 +7,7 @@ from typing import Any
 from starlette.responses import PlainTextResponse, Response
 
 from ....errors import InvalidRequest
-from ..view import HEADERS, View
-from .page import Page
+from ..view import HEADERS, Page, View
 
 __all__ = ["PAGES"]
 
