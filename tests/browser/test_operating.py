@@ -18,7 +18,7 @@ PAGES = {
     "settings-raw": "/ui/settings/raw", "tuning": "/ui/tuning", "audit": "/ui/audit", "backups": "/ui/backups",
     "health": "/ui/health",
 }  # fmt: skip
-ENTER, SPACE = "\ue007", "\ue00d"
+ENTER = "\ue007"
 
 
 def ask(url: str, action: str, **args: Any) -> dict[str, Any]:
@@ -106,6 +106,7 @@ def test_rounds_are_drawn_and_stand_in_a_table(open_at: Open, memory: str) -> No
             ]  # fmt: skip
             client.call("ingest_messages", chat_id="lake", messages=turns)
     page = open_at(memory, "/ui/tuning")
+    page.one("select[name=intensity] option[value=quick]").click()
     page.press("main form button.primary")
     page.until(lambda: not page.all("#tuning[hx-trigger]"), "the end of the search", 300)
     page.one(".plot canvas")
