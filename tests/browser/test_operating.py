@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,9 +20,9 @@ PAGES = {
 ENTER = "\ue007"
 
 
-def ask(url: str, action: str, **args: Any) -> dict[str, Any]:
+def candidates(url: str) -> int:
     with closing(Client(url)) as memory:
-        return memory.call("memory_runtime_admin", action=action, **args)
+        return memory.call("memory_runtime_admin", action="get_config")["config"]["retrieval"]["candidates"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -46,7 +45,7 @@ def test_each_page_is_fit_for_screen_readers_and_for_narrow_windows(
 
 def test_a_setting_is_changed_and_taken_back_by_the_keyboard_alone(open_at: Open, memory: str) -> None:
     page = open_at(memory, "/ui/settings/table/retrieval")
-    before = ask(memory, "get_config")["config"]["retrieval"]["candidates"]
+    before = candidates(memory)
     page.tab_to('input[name="set:retrieval.candidates"]')
     page.keys("77", ENTER)  # to come by the tabulator selects what stands there
     page.until(lambda: "Nothing is changed yet" in page.text, "the look at the change")
@@ -55,11 +54,11 @@ def test_a_setting_is_changed_and_taken_back_by_the_keyboard_alone(open_at: Open
     page.tab_to("main button.primary")
     page.keys(ENTER)
     page.until(lambda: "The settings are changed." in page.text, "the receipt")
-    assert ask(memory, "get_config")["config"]["retrieval"]["candidates"] == 77
+    assert candidates(memory) == 77
     page.tab_to("button[name=undo]")
     page.keys(ENTER)
     page.until(lambda: "as they were before" in page.text, "the second receipt")
-    assert ask(memory, "get_config")["config"]["retrieval"]["candidates"] == before
+    assert candidates(memory) == before
 
 
 def test_a_file_is_uploaded_and_its_progress_comes_by_itself(open_at: Open, memory: str, tmp_path: Path) -> None:
