@@ -10,9 +10,8 @@ __all__ = ["AXE", "CHROMIUM", "Browser"]
 
 CHROMIUM = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--disable-default-apps", "--disable-domain-reliability", "--no-pings",
-    "--disable-client-side-phishing-detection", "--disable-search-engine-choice-screen",
-    "--disable-features=NetworkTimeServiceQuerying,OptimizationHints,PreloadTopChromeWebUI",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--force-device-scale-factor=1",
+    "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1",
 )  # fmt: skip
 AXE = Path(__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")

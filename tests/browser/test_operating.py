@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,12 +17,12 @@ PAGES = {
     "settings-raw": "/ui/settings/raw", "tuning": "/ui/tuning", "audit": "/ui/audit", "backups": "/ui/backups",
     "health": "/ui/health",
 }  # fmt: skip
-ENTER, SPACE = "\ue007", "\ue00d"
+ENTER = "\ue007"
 
 
-def ask(url: str, action: str, **args: Any) -> dict[str, Any]:
+def candidates(url: str) -> int:
     with closing(Client(url)) as memory:
-        return memory.call("memory_runtime_admin", action=action, **args)
+        return memory.call("memory_runtime_admin", action="get_config")["config"]["retrieval"]["candidates"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -46,7 +45,7 @@ def test_each_page_is_fit_for_screen_readers_and_for_narrow_windows(
 
 def test_a_setting_is_changed_and_taken_back_by_the_keyboard_alone(open_at: Open, memory: str) -> None:
     page = open_at(memory, "/ui/settings/table/retrieval")
-    before = ask(memory, "get_config")["config"]["retrieval"]["candidates"]
+    before = candidates(memory)
     page.tab_to('input[name="set:retrieval.candidates"]')
     page.keys("77", ENTER)  # to come by the tabulator selects what stands there
     page.until(lambda: "Nothing is changed yet" in page.text, "the look at the change")
@@ -55,11 +54,11 @@ def test_a_setting_is_changed_and_taken_back_by_the_keyboard_alone(open_at: Open
     page.tab_to("main button.primary")
     page.keys(ENTER)
     page.until(lambda: "The settings are changed." in page.text, "the receipt")
-    assert ask(memory, "get_config")["config"]["retrieval"]["candidates"] == 77
+    assert candidates(memory) == 77
     page.tab_to("button[name=undo]")
     page.keys(ENTER)
     page.until(lambda: "as they were before" in page.text, "the second receipt")
-    assert ask(memory, "get_config")["config"]["retrieval"]["candidates"] == before
+    assert candidates(memory) == before
 
 
 def test_a_file_is_uploaded_and_its_progress_comes_by_itself(open_at: Open, memory: str, tmp_path: Path) -> None:
@@ -106,6 +105,7 @@ def test_rounds_are_drawn_and_stand_in_a_table(open_at: Open, memory: str) -> No
             ]  # fmt: skip
             client.call("ingest_messages", chat_id="lake", messages=turns)
     page = open_at(memory, "/ui/tuning")
+    page.one("select[name=intensity] option[value=quick]").click()
     page.press("main form button.primary")
     page.until(lambda: not page.all("#tuning[hx-trigger]"), "the end of the search", 300)
     page.one(".plot canvas")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,17 +116,18 @@ async def test_it_is_checked_and_repaired(host: AMemorixHostService) -> None:
 async def test_what_waits_and_what_failed_is_shown_and_tried_again(tmp_path: Path) -> None:
     broken = True
 
-    async def embed(texts: list[str]) -> list[list[float]]:
+    async def embed(texts: Sequence[str]) -> list[list[float]]:
         if broken:
             raise RuntimeError("the endpoint <b>burns</b>")
         return [[1.0, 0.0, 0.0, 0.0] for _ in texts]
 
     async with memory_host(tmp_path, embed=embed, embedding={"retry_seconds": 3600.0}) as host, browser(host) as web:
         await said(host, "hike", ("Ann", "I am allergic to peanuts."))
+        page = await web.get("/ui/health")
         for _ in range(200):
-            page = await web.get("/ui/health")
             if "burns" in page.text:
                 break
+            page = await web.get("/ui/health")
         assert "&lt;b&gt;burns" in page.text
         polled = await web.get("/ui/health", headers={"HX-Request": "true"})
         assert "<html" not in polled.text
@@ -162,7 +164,7 @@ async def test_the_audit_is_filtered_and_paged(host: AMemorixHostService) -> Non
 
 
 async def test_a_task_is_begun_shown_applied_and_taken_back(tmp_path: Path) -> None:
-    settings = {**SETTINGS, **OFF}
+    settings: dict[str, Any] = {**SETTINGS, **OFF}
     async with memory_host(tmp_path, embed=HashEmbedder(), **settings) as host, browser(host) as web:
         await fill(host)
         page = await web.get("/ui/tuning")

@@ -144,8 +144,10 @@ class View:
             raise Forbidden("An upload needs the role admin.", role="admin")
         staging, limits = self._host.staging()
         most_bytes = limits.max_file_size_mb * 1_000_000
-        most = {"most_files": limits.max_files_per_task, "most_bytes": most_bytes}
-        return await received(self.request, staging, **most, accept=self._refuse_foreign)
+        most_files = limits.max_files_per_task
+        return await received(
+            self.request, staging, most_files=most_files, most_bytes=most_bytes, accept=self._refuse_foreign
+        )
 
     def unstage(self, staged: Iterable[Staged]) -> None:
         """Remove files that no import was made of; blocking."""

@@ -16,7 +16,7 @@ ADMIN = "memory_runtime_admin"
 
 async def health(view: View, report: dict[str, Any] | None = None, done: list[str] | None = None) -> Response:
     stats = await view.ask("memory_stats")
-    work = {
+    work: dict[str, Any] = {
         "stats": stats,
         "episodes": await view.ask("memory_episode_admin", "status"),
         "feedback": await view.ask("memory_feedback_admin", "status"),

@@ -20,7 +20,11 @@ FOLDERS = ("raw_scan", "lpmm_openie", "lpmm_convert", "maibot_migration")
 
 async def imports(view: View) -> Response:
     listed = await view.ask(ADMIN, "list", limit=20, offset=(offset := view.number("offset", 0)))
-    shown = {"listed": listed, "offset": offset, "is_open": any(one["status"] in OPEN for one in listed["items"])}
+    shown: dict[str, Any] = {
+        "listed": listed,
+        "offset": offset,
+        "is_open": any(one["status"] in OPEN for one in listed["items"]),
+    }
     if view.partial:
         return view.show("_imports.html", **shown)
     known, places = await view.ask(ADMIN, "settings"), await view.ask(ADMIN, "path_aliases")

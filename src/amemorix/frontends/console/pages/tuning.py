@@ -54,7 +54,13 @@ async def task(view: View) -> Response:
     best = [max(one["score"] for one in rounds[: n + 1]) for n in range(len(rounds))]
     drawn = [[one["round"] for one in rounds], [one["score"] for one in rounds], best]
     is_open = found["task"]["status"] in OPEN
-    shown = {"task": found["task"], "questions": found["questions"], "rounds": rounds, "best": best, "drawn": drawn}
+    shown: dict[str, Any] = {
+        "task": found["task"],
+        "questions": found["questions"],
+        "rounds": rounds,
+        "best": best,
+        "drawn": drawn,
+    }
     return view.show("_tuning.html" if view.partial else "tuning.html", **shown, is_open=is_open)
 
 

@@ -8,7 +8,7 @@ function drawRounds() {
     const axis = { stroke: ink, grid: { stroke: line }, ticks: { stroke: line } };
     const size = () => ({ width: place.clientWidth, height: 260 });
     const plot = new uPlot({
-      ...size(), scales: { x: { time: false } }, axes: [axis, { ...axis, size: 60 }],
+      ...size(), scales: { x: { time: false } }, axes: [{ ...axis, incrs: [1, 2, 5, 10, 20, 50] }, { ...axis, size: 60 }],
       series: [
         { label: place.dataset.round },
         { label: place.dataset.score, stroke: ink, paths: () => null, points: { show: true, size: 7, fill: ink } },
