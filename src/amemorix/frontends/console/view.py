@@ -35,15 +35,20 @@ _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "
 _REFUSED = {"form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"}
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{k}-src {v}" for k, v in _SOURCES.items()) + "".join(f"; {k} {v}" for k, v in _REFUSED.items()),
-    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
     "Vary": ", ".join(("Accept-Language", "Cookie")),
 }  # fmt: skip
-"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing."""
+"""Of every page: the browser runs and loads nothing but what this server gives it, and keeps nothing.
+
+To itself a page says where it came from: else a browser sends its forms with the origin `null`, which the daemon refuses."""
 MENU = (
     ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
-    ("chats", "/ui/chats", "Chats"),
+    ("chats", "/ui/chats", "Chats"), ("episodes", "/ui/episodes", "Episodes"), ("graph", "/ui/graph", "Graph"),
+    ("corrections", "/ui/corrections", "Corrections"), ("deletion", "/ui/deletion", "Deletion"),
 )  # fmt: skip
 ROLES = ("read", "write", "admin")
+UNBOUND = frozenset({"people", "corrections"})
+"""Pages of the menu that are for whoever may do everything."""
 
 
 class View:
@@ -69,6 +74,11 @@ class View:
         return ROLES.index(self.grant.role) >= ROLES.index(role)
 
     @property
+    def unbound(self) -> bool:
+        """Whether this caller may do everything, in every chat."""
+        return self.may("admin") and not self.grant.chats
+
+    @property
     def scope(self) -> dict[str, Any]:
         """What reading is asked of: the chat that the address names, else all, or the first chat of a token that is bound."""
         chat = self.query.get("chat", "").strip() or next(iter(self.grant.chats), "")
@@ -77,7 +87,8 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        return tuple(entry for entry in MENU if entry[0] != "people" or (self.may("admin") and not self.grant.chats))
+        hidden = (set[str]() if self.may("admin") else {"deletion"}) | (set() if self.unbound else UNBOUND)
+        return tuple(entry for entry in MENU if entry[0] not in hidden)
 
     @property
     def theme(self) -> str:

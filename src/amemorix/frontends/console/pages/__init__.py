@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from . import chats, overview, people, search
+from . import chats, corrections, deletion, episodes, graph, overview, people, search
 from .page import Page
 
 __all__ = ["PAGES"]
 
-PAGES: tuple[Page, ...] = (*overview.PAGES, *search.PAGES, *people.PAGES, *chats.PAGES)
+PAGES: tuple[Page, ...] = (
+    *overview.PAGES,
+    *search.PAGES,
+    *people.PAGES,
+    *chats.PAGES,
+    *episodes.PAGES,
+    *graph.PAGES,
+    *corrections.PAGES,
+    *deletion.PAGES,
+)
