@@ -45,11 +45,12 @@ HEADERS = {
 To itself a page says where it came from: else a browser sends its forms with the origin `null`, which the daemon refuses."""
 MENU = (
     ("overview", "/", "Overview"), ("search", "/ui/search", "Search"), ("people", "/ui/people", "People"),
-    ("chats", "/ui/chats", "Chats"), ("import", "/ui/import", "Import"), ("tuning", "/ui/tuning", "Tuning"),
-    ("settings", "/ui/settings", "Settings"), ("audit", "/ui/audit", "Audit"), ("backups", "/ui/backups", "Backups"),
-    ("health", "/ui/health", "Health"),
+    ("chats", "/ui/chats", "Chats"), ("episodes", "/ui/episodes", "Episodes"), ("graph", "/ui/graph", "Graph"),
+    ("corrections", "/ui/corrections", "Corrections"), ("deletion", "/ui/deletion", "Deletion"),
+    ("import", "/ui/import", "Import"), ("tuning", "/ui/tuning", "Tuning"), ("settings", "/ui/settings", "Settings"),
+    ("audit", "/ui/audit", "Audit"), ("backups", "/ui/backups", "Backups"), ("health", "/ui/health", "Health"),
 )  # fmt: skip
-UNBOUND = frozenset({"people", "import", "tuning", "settings", "audit", "backups", "health"})
+UNBOUND = frozenset({"people", "corrections", "import", "tuning", "settings", "audit", "backups", "health"})
 """Pages of the menu that are for whoever may do everything."""
 STATES = (
     "live", "rebuild", "restart", "true", "false", "yes", "no", "well", "wrong", "queued", "preparing", "running",
@@ -61,7 +62,6 @@ STATES = (
     "before_import", "host", "python", "http", "mcp", "cli", "console", "memory",
 )  # fmt: skip
 """What operations answer as a word, and pages show as one."""
-ROLES = ("read", "write", "admin")
 
 
 class View:
@@ -85,6 +85,11 @@ class View:
         return answer
 
     @property
+    def unbound(self) -> bool:
+        """Whether this caller may do everything, in every chat."""
+        return self.grant.is_unlimited
+
+    @property
     def scope(self) -> dict[str, Any]:
         """What reading is asked of: the chat that the address names, else all, or the first chat of a token that is bound."""
         chat = self.query.get("chat", "").strip() or next(iter(self.grant.chats), "")
@@ -94,12 +99,8 @@ class View:
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
         closed = {"overview": bool(self.grant.chats), **dict.fromkeys(UNBOUND, not self.unbound)}
+        closed["deletion"] = not self.grant.may("admin")
         return tuple(entry for entry in MENU if not closed.get(entry[0]))
-
-    @property
-    def unbound(self) -> bool:
-        """Whether this caller may do everything, in every chat."""
-        return self.grant.is_unlimited
 
     @property
     def theme(self) -> str:
