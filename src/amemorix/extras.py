@@ -11,6 +11,7 @@ __all__ = ["EXTRAS", "require"]
 EXTRAS = {
     "server": ("jinja2", "starlette", "uvicorn", "python_multipart", "prometheus_client"),
     "mcp": ("mcp",),
+    "onebot": ("websockets",),
     "minilm": ("safetensors", "tokenizers"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index",),

@@ -5,31 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mcp.server.stdio import stdio_server
 
-from ...errors import NotReady
-from ..python.memory import AsyncMemory
-from ..transport import DaemonMemory
+from ..python.memory import StandingMemory
 from .server import DefaultScope, server_of
 
 __all__ = ["serve"]
-
-
-class _Memory(AsyncMemory):
-    _door = "mcp"
-
-    async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
-        try:
-            return await super().call(component, {**(arguments or {}), **named})
-        except NotReady:
-            if isinstance(self._memory, DaemonMemory):  # it has ended: the next call looks who has the folder now
-                await self.close()
-                self._closed = False
-            raise
 
 
 async def serve(folder: Path | None, config: Path | None, default: DefaultScope) -> None:
@@ -37,9 +20,7 @@ async def serve(folder: Path | None, config: Path | None, default: DefaultScope)
 
     The memory is opened by the first call, so a folder that is in use is said in answer to it, and tried again by the next.
     """
-    memory, closing = _Memory(config.parent if config else folder), asyncio.Lock()
-    if config:
-        memory.config_path = config.absolute()
+    memory, closing = StandingMemory(config or folder, door="mcp"), asyncio.Lock()
 
     async def close() -> None:
         async with closing:

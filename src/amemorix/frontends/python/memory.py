@@ -24,7 +24,7 @@ from .calls import Answering, AsyncCalls
 if TYPE_CHECKING:
     from ...host.service import AMemorixHostService
 
-__all__ = ["DAEMON", "AsyncClient", "AsyncMemory", "data_home"]
+__all__ = ["DAEMON", "AsyncClient", "AsyncMemory", "StandingMemory", "data_home"]
 
 log = logging.getLogger(__name__)
 DAEMON = "http://127.0.0.1:7400"
@@ -137,6 +137,25 @@ class AsyncMemory(AsyncCalls):
         client = client_of(daemon, place.token_env if place else TOKEN_ENV)
         await self._ways.enter_async_context(client)
         return DaemonMemory(client)
+
+
+class StandingMemory(AsyncMemory):
+    """The memory of a program that outlives the daemon it asks: after that has ended, the next call looks who has the folder."""
+
+    def __init__(self, folder: str | Path | None = None, *, door: str) -> None:
+        super().__init__(folder)
+        self._door = door
+
+    if not TYPE_CHECKING:
+
+        async def call(self, component: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+            try:
+                return await super().call(component, arguments, **named)
+            except NotReady:
+                if isinstance(self._memory, DaemonMemory):
+                    await self.close()
+                    self._closed = False
+                raise
 
 
 class AsyncClient(AsyncCalls):
