@@ -12,6 +12,7 @@ EXTRAS = {
     "server": ("jinja2", "starlette", "uvicorn", "python_multipart", "prometheus_client"),
     "encryption": ("sqlcipher3", "cryptography", "pyrage"),
     "mcp": ("mcp",),
+    "onebot": ("websockets",),
     "minilm": ("safetensors", "tokenizers"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index",),

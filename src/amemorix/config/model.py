@@ -14,7 +14,7 @@ from .section import ReloadLevel, Section, VariableName, live, rebuild, restart
 
 __all__ = [
     "Advanced", "Chat", "Config", "Embedding", "Encryption", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General",
-    "Http", "Imports", "Lifecycle", "Observability", "Profile", "Proxy", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
+    "Http", "Imports", "Lifecycle", "Observability", "OneBot", "Profile", "Proxy", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
     "Weights",
 ]  # fmt: skip
 
@@ -329,6 +329,27 @@ class Proxy(Section):
         return self
 
 
+class OneBot(Section):
+    """What `amemorix onebot` does: it stores the chats of QQ bots that speak OneBot v11 (NapCat, LLOneBot, go-cqhttp)."""
+
+    url: str = restart(
+        "",
+        "Websocket address of the bot that it connects to, such as ws://127.0.0.1:3001; empty: the bot connects to `host` and "
+        "`port`.",
+        pattern=r"^(wss?://\S+)?$",
+    )
+    host: str = restart("127.0.0.1", "Address on which it waits for bots; beyond this machine they need a token.")
+    port: int = restart(7401, "Port on which it waits for bots.", ge=0, le=65_535)
+    token_env: VariableName = restart(
+        "ONEBOT_TOKEN",
+        "Name of the environment variable that holds the token of the bot; where it is empty none is asked for.",
+    )
+    commands: bool = restart(True, "Answer /记得, /忘了, /你记得我什么, /纠正 and the same in English.")
+    batch_seconds: float = restart(
+        0.5, "Messages that follow each other sooner are stored in one transaction.", ge=0, le=60
+    )
+
+
 class Observability(Section):
     """What is kept of calls."""
 
@@ -426,5 +447,6 @@ class Config(Section):
     backup: Backup = Backup()
     http: Http = Http()
     proxy: Proxy = Proxy()
+    onebot: OneBot = OneBot()
     observability: Observability = Observability()
     advanced: Advanced = Advanced()

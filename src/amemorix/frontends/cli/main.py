@@ -26,6 +26,10 @@ COMMANDS = {
         "amemorix.frontends.cli.mcp:mcp_command",
         "Serve the memory to an MCP client on standard input and output, until it hangs up.",
     ),
+    "onebot": (
+        "amemorix.frontends.cli.onebot:onebot_command",
+        "Store the chats of QQ bots that speak OneBot v11 as they happen, and answer /忘了 and the like, until Ctrl+C or SIGTERM.",
+    ),
     "call": ("amemorix.frontends.cli.call:app", "Call any operation, its arguments as options, and print its JSON answer."),
     "invoke": ("amemorix.frontends.cli.memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
     "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found."),
