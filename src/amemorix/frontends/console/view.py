@@ -47,8 +47,8 @@ MENU = (
     ("corrections", "/ui/corrections", "Corrections"), ("deletion", "/ui/deletion", "Deletion"),
 )  # fmt: skip
 ROLES = ("read", "write", "admin")
-UNBOUND = frozenset({"people", "corrections"})
-"""Pages of the menu that are for whoever may do everything."""
+ADMINS = frozenset({"people", "corrections", "deletion"})
+"""Pages of the menu that are for whoever may do everything; a token that is bound to chats may not."""
 
 
 class View:
@@ -74,11 +74,6 @@ class View:
         return ROLES.index(self.grant.role) >= ROLES.index(role)
 
     @property
-    def unbound(self) -> bool:
-        """Whether this caller may do everything, in every chat."""
-        return self.may("admin") and not self.grant.chats
-
-    @property
     def scope(self) -> dict[str, Any]:
         """What reading is asked of: the chat that the address names, else all, or the first chat of a token that is bound."""
         chat = self.query.get("chat", "").strip() or next(iter(self.grant.chats), "")
@@ -87,8 +82,7 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        hidden = (set[str]() if self.may("admin") else {"deletion"}) | (set() if self.unbound else UNBOUND)
-        return tuple(entry for entry in MENU if entry[0] not in hidden)
+        return tuple(entry for entry in MENU if entry[0] not in ADMINS or self.may("admin"))
 
     @property
     def theme(self) -> str:
