@@ -22,6 +22,7 @@ PAGES = (
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202egnp.exe [x](javascript:alert(3)) {{7*7}}"
 GIVEN = [
     {"token": "boss", "role": "admin", "name": "boss"}, {"token": "hiker", "role": "read", "chats": ["hike"], "name": "hiker"},
+    {"token": "writer", "role": "write", "chats": ["hike"], "name": "writer"},
 ]  # fmt: skip
 
 

@@ -50,7 +50,7 @@ MENU = (
     ("import", "/ui/import", "Import"), ("tuning", "/ui/tuning", "Tuning"), ("settings", "/ui/settings", "Settings"),
     ("audit", "/ui/audit", "Audit"), ("backups", "/ui/backups", "Backups"), ("health", "/ui/health", "Health"),
 )  # fmt: skip
-UNBOUND = frozenset({"people", "corrections", "import", "tuning", "settings", "audit", "backups", "health"})
+UNBOUND = frozenset({"people", "corrections", "deletion", "import", "tuning", "settings", "audit", "backups", "health"})
 """Pages of the menu that are for whoever may do everything."""
 STATES = (
     "live", "rebuild", "restart", "true", "false", "yes", "no", "well", "wrong", "queued", "preparing", "running",
@@ -99,7 +99,6 @@ class View:
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
         closed = {"overview": bool(self.grant.chats), **dict.fromkeys(UNBOUND, not self.unbound)}
-        closed["deletion"] = not self.grant.may("admin")
         return tuple(entry for entry in MENU if not closed.get(entry[0]))
 
     @property

@@ -30,8 +30,7 @@ async def correct(view: View) -> Response:
         view.say("It is corrected.", undo=plan)
         return view.go("/ui/corrections")
     given = {name: str(form.get(name, "")).strip() for name in ("text", "chat", "person")}
-    chat = given["chat"] or next(iter(view.grant.chats), "")
-    asked: dict[str, Any] = {"chat_id": chat} if chat else {"allow_global": True}
+    asked: dict[str, Any] = {"chat_id": given["chat"]} if given["chat"] else {"allow_global": True}
     found = await view.ask(CORRECTION, "preview", text=given["text"], person_id=given["person"], **asked)
     return view.show("corrections.html", plan=found, listed=None, given=given, offset=0)
 

@@ -15,11 +15,11 @@ DELETION = "memory_delete_admin"
 MODES = ("person", "chat", "paragraph", "source", "entity", "relation")
 
 
-def _wish(view: View, given: QueryParams | FormData) -> dict[str, Any]:
+def _wish(given: QueryParams | FormData) -> dict[str, Any]:
     """The arguments of a deletion, as a form names what is meant."""
     mode = str(given.get("mode", "person"))
     targets = [str(one).strip() for one in given.getlist("target") if str(one).strip()]
-    chat = str(given.get("chat", "")).strip() or next(iter(view.grant.chats), "")
+    chat = str(given.get("chat", "")).strip()
     by_words = mode == "paragraph" and str(given.get("by", "")) == "words"
     selector = {"query": " ".join(targets)} if by_words else targets
     limits = {"chat_id": chat} if chat and mode != "chat" else {}
@@ -30,13 +30,9 @@ def _wish(view: View, given: QueryParams | FormData) -> dict[str, Any]:
 async def choose(view: View) -> Response:
     """The form; with something named in the address, everything that would go and what stays; else what was deleted."""
     given = view.request.query_params
-    plan = (
-        await view.ask(DELETION, "preview", **_wish(view, given))
-        if any(map(str.strip, given.getlist("target")))
-        else None
-    )
+    plan = await view.ask(DELETION, "preview", **_wish(given)) if any(map(str.strip, given.getlist("target"))) else None
     history = None
-    if plan is None and view.unbound:
+    if plan is None:
         history = await view.ask(DELETION, "list_operations", limit=50, offset=view.number("offset", 0))
     return view.show(
         "deletion.html", plan=plan, history=history, modes=MODES, targets=given.getlist("target"),
@@ -49,13 +45,10 @@ async def delete(view: View) -> Response:
     form = await view.form()
     if undo := str(form.get("undo", "")):
         return await _restore(view, undo)
-    wish = _wish(view, form)
+    wish = _wish(form)
     done = await view.ask(
         DELETION, "execute", plan_token=str(form.get("plan_token", "")), reason=str(form.get("reason", "")), **wish
     )
-    if not view.unbound:
-        view.say("It is deleted. An administrator of the whole memory can bring it back.")
-        return view.go("/ui/deletion")
     id_: str = done["operation_id"]
     view.say("It is deleted, and can be brought back until it is erased for good.", undo=id_)
     return view.go(f"/ui/deletion/{id_}")

@@ -24,7 +24,7 @@ async def episodes(view: View) -> Response:
         if given := view.query.get(name, "").strip():
             asked[field] = given
     listed = await view.ask(EPISODES, "list", **asked, **view.scope)
-    progress = await view.ask(EPISODES, "status") if view.unbound and not view.partial else None
+    progress = await view.ask(EPISODES, "status") if view.grant.may("admin") and not view.partial else None
     template = "_episodes.html" if view.partial else "episodes.html"
     return view.show(template, listed=listed, progress=progress, offset=asked["offset"], step=STEP)
 

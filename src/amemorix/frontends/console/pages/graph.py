@@ -22,7 +22,9 @@ async def graph(view: View) -> Response:
     page = None
     if not query:
         page = await view.ask(GRAPH, "get_graph", limit=50, offset=view.number("offset", 0), edge_limit=0, **view.scope)
-    changes = (await view.ask(GRAPH, "list_undo", limit=10))["items"] if view.unbound and not view.partial else []
+    changes = (
+        (await view.ask(GRAPH, "list_undo", limit=10))["items"] if view.grant.may("admin") and not view.partial else []
+    )
     return view.show(
         "_graph.html" if view.partial else "graph.html", found=found, listed=page, changes=changes, drawn=drawn, sizes=DRAWN,
         offset=view.number("offset", 0), step=50,

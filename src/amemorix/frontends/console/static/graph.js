@@ -11,7 +11,7 @@ addEventListener("DOMContentLoaded", async () => {
     container: box, pixelRatio: "auto", hideEdgesOnViewport: true, textureOnViewport: true, minZoom: 0.02, maxZoom: 4,
     style: [
       { selector: "node", style: { label: "data(name)", width: "data(size)", height: "data(size)", "background-color": colour("accent"), color: colour("ink"), "font-size": 13, "text-wrap": "ellipsis", "text-max-width": 160, "min-zoomed-font-size": 8, "text-background-color": colour("card"), "text-background-opacity": 0.7 } },
-      { selector: "edge", style: { width: 1, "line-color": colour("dim"), opacity: 0.6, "curve-style": "haystack" } },
+      { selector: "edge", style: { width: 2, "line-color": colour("dim"), opacity: 0.6, "curve-style": "haystack" } },
       { selector: "edge.near", style: { width: 3, opacity: 1, "line-color": colour("warn"), label: "data(label)", color: colour("ink"), "font-size": 11, "text-rotation": "autorotate", "text-wrap": "ellipsis", "text-max-width": 120, "min-zoomed-font-size": 8, "text-background-color": colour("card"), "text-background-opacity": 0.9 } },
       { selector: "node.near", style: { "border-width": 3, "border-color": colour("warn") } },
     ],
@@ -78,5 +78,6 @@ addEventListener("DOMContentLoaded", async () => {
     const by = Number(one.dataset.zoom);
     by ? cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } }) : cy.fit(undefined, 30);
   });
+  cy.on("resize", () => setTimeout(() => cy.fit(undefined, 30), 100));
   await draw(box.dataset.from);
 });
