@@ -42,7 +42,7 @@ def _filled(url: str) -> None:
                 for minute, (speaker, person, text) in enumerate(turns)
             ]
             memory.call("ingest_messages", chat_id=chat, messages=messages)
-        relations = [dict(zip(("subject", "predicate", "object"), one, strict=True)) for one in RELATED]
+        relations: Any = [dict(zip(("subject", "predicate", "object"), one, strict=True)) for one in RELATED]
         memory.call("ingest_text", external_id="n1", source_type="note", text="Who knows whom.", relations=relations)
         memory.call("memory_fact_admin", action="process_pending")
         memory.call("memory_episode_admin", action="rebuild", all=True, wait=60)

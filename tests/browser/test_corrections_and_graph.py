@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 from amemorix import Client
 from browser_page import Browser
@@ -79,7 +80,7 @@ def test_a_relation_shows_what_it_rests_on(open_at: Open, memory: str) -> None:
 def test_a_graph_of_thousands_is_drawn_and_explored(open_at: Open, memory: str) -> None:
     with closing(Client(memory)) as client:
         for part in range(0, NODES, 500):
-            relations = [
+            relations: Any = [
                 {"subject": f"guest {n}", "predicate": "met", "object": f"guest {(n - 1) // 3}"}
                 for n in range(part + 1, part + 501)
             ]

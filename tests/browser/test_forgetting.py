@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from amemorix import Client
 from browser_page import Browser
@@ -17,7 +16,7 @@ TAB, ENTER, SPACE = "\ue004", "\ue007", " "
 def known(url: str, query: str = "peanuts") -> list[str]:
     """The texts that a search finds."""
     with closing(Client(url)) as memory:
-        found: dict[str, Any] = memory.call("search_memory", query=query, scope="all")
+        found = memory.call("search_memory", query=query, scope="all")
     return [one["content"] for one in found["hits"]]
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.http.tokens import Tokens
+from console_entrance import browser, logged_in, secret
 from entrance import call
-from test_console import browser, host, logged_in, secret, tokens  # noqa: F401  # fixtures among them
+from test_console import host, tokens  # noqa: F401  # pyright: ignore[reportUnusedImport]  # fixtures
 
 FORMS = {
     "/ui/deletion": {"mode": "chat", "target": "hike"}, "/ui/deletion/d1": {}, "/ui/deletion/d1/purge": {"understood": "yes"},
