@@ -13,7 +13,16 @@ from ..records import Bad, Occurrences, Record
 from .foreign_values import digest, id_of, metadata, name, text_of
 from .json_documents import JsonReader, Member
 
-__all__ = ["Conversation", "DiscordExport", "OneBotExport", "PyWxDump", "TelegramExport", "is_event", "turn_of"]
+__all__ = [
+    "SPOKEN",
+    "Conversation",
+    "DiscordExport",
+    "OneBotExport",
+    "PyWxDump",
+    "TelegramExport",
+    "is_event",
+    "turn_of",
+]
 
 
 class ChatReader(JsonReader):
