@@ -12,7 +12,7 @@ from pathlib import Path
 from ..audit_context import acting
 from ..clock import Clock
 from ..config.model import Encryption
-from ..errors import Conflict, StorageFailure
+from ..errors import Conflict, InvalidRequest, StorageFailure
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
@@ -94,11 +94,16 @@ class KeyService:
         return await asyncio.to_thread(FilesByKey.found, self._store.folder, self._backups, self.keys)
 
     async def change(self, key_env: str, key_file: str) -> None:
-        """Wrap the keys by the secret that the variable or file holds. Raises StorageFailure."""
+        """Wrap the keys by the secret that the variable or file holds. Raises Conflict, InvalidRequest, StorageFailure."""
+        keys = self.keys
+        if bool(key_env) == bool(key_file):
+            raise InvalidRequest(
+                "key_env: name the variable that holds the new secret, or in its place key_file.", field="key_env"
+            )
         where = self._settings.model_copy(update={"key_env": key_env, "key_file": key_file, "key_command": ()})
         secret = await asyncio.to_thread(read_secret, where, self._store.folder, self._environ)
         async with using_files(self._store):
-            await asyncio.to_thread(self.keys.change, secret)
+            await asyncio.to_thread(keys.change, secret)
             await noted(self._store)
 
     async def verify(self) -> list[str]:

@@ -21,7 +21,7 @@ from .terminal import DEFAULT_CONFIG, FriendlyGroup, localised_command, translat
 COMMANDS = {
     "init": ("amemorix.frontends.cli.init:init", "Write a commented configuration into a project, and say what to do next; nothing is overwritten."),
     "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
-    "ui": ("amemorix.frontends.cli.ui:ui", "Open the console in the browser: at the daemon that runs, or run one until Ctrl+C."),
+    "ui": ("amemorix.frontends.cli.ui:ui", "Open the console at the daemon that runs, or run one until Ctrl+C."),
     "mcp": (
         "amemorix.frontends.cli.mcp:mcp_command",
         "Serve the memory to an MCP client on standard input and output, until it hangs up.",
