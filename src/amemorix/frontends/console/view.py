@@ -85,11 +85,6 @@ class View:
         return answer
 
     @property
-    def unbound(self) -> bool:
-        """Whether this caller may do everything, in every chat."""
-        return self.grant.is_unlimited
-
-    @property
     def scope(self) -> dict[str, Any]:
         """What reading is asked of: the chat that the address names, else all, or the first chat of a token that is bound."""
         chat = self.query.get("chat", "").strip() or next(iter(self.grant.chats), "")
@@ -98,7 +93,7 @@ class View:
     @property
     def menu(self) -> tuple[tuple[str, str, str], ...]:
         """(name, address, label) of what this caller may open."""
-        closed = {"overview": bool(self.grant.chats), **dict.fromkeys(UNBOUND, not self.unbound)}
+        closed = {"overview": bool(self.grant.chats), **dict.fromkeys(UNBOUND, not self.grant.is_unlimited)}
         return tuple(entry for entry in MENU if not closed.get(entry[0]))
 
     @property
@@ -140,7 +135,7 @@ class View:
 
     async def upload(self) -> tuple[list[Staged], dict[str, str]]:
         """(files that were sent, staged for an import; the other fields). Raises Forbidden as `form` does, and to who may not."""
-        if not self.unbound:
+        if not self.grant.is_unlimited:
             raise Forbidden("An upload needs the role admin.", role="admin")
         staging, limits = self._host.staging()
         most_bytes = limits.max_file_size_mb * 1_000_000
