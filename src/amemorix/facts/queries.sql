@@ -52,7 +52,7 @@ where p.id in (select paragraph from paragraph_persons
 order by p.id desc;
 
 -- name: facts_with_vectors
-select e.fact, v.vector from fact_evidence e join embeddings v on v.generation = :generation and v.paragraph = e.paragraph
+select e.fact, v.vector from fact_evidence e cross join embeddings v on v.generation = :generation and v.paragraph = e.paragraph
 where e.fact in (select value from json_each(:ids)) and e.stance = 'support' and length(v.vector) > 0;
 
 -- name: fact_vectors
@@ -260,7 +260,8 @@ where f.id in (select id from facts where person in (select value from json_each
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
-order by f.valid_from desc, f.id desc limit :limit;
+order by exists (select 1 from fact_evidence e where e.fact = f.id and e.paragraph in (select value from json_each(:paragraphs))) desc,
+  f.attribute = 'statement', f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_valid_at
 -- what is known today of what was true at a time
@@ -275,7 +276,8 @@ where f.id in (select id from facts where person in (select value from json_each
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
-order by f.valid_from desc, f.id desc limit :limit;
+order by exists (select 1 from fact_evidence e where e.fact = f.id and e.paragraph in (select value from json_each(:paragraphs))) desc,
+  f.attribute = 'statement', f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_as_of
 -- what the memory held true at a time, by the words it had then; deleted words say nothing
@@ -295,7 +297,8 @@ where f.id in (select id from facts where person in (select value from json_each
         and not exists (select 1 from paragraphs n
                         where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)))
   and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
-order by f.valid_from desc, f.id desc limit :limit;
+order by exists (select 1 from fact_evidence e where e.fact = f.id and e.paragraph in (select value from json_each(:paragraphs))) desc,
+  f.attribute = 'statement', f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_given_way
 -- what gave way to these facts

@@ -107,10 +107,14 @@ class FactReader:
 
     def of(
         self, db: Connection, persons: Iterable[int], scopes: Sequence[int] | None, moment: Moment,
-        entities: Iterable[int] = (),
+        entities: Iterable[int] = (), paragraphs: Iterable[int] = (),
     ) -> list[FactRow]:  # fmt: skip
-        """What is held true of these persons and entities, the newest first; with the status of that time."""
-        return self.current(db, fact_rows.held(db, persons, scopes, moment, entities=entities, limit=MOST), moment)
+        """What is held true of these persons and entities, the newest first; with the status of that time.
+
+        Of very many what rests on these paragraphs, values of attributes and the newest statements.
+        """
+        rows = fact_rows.held(db, persons, scopes, moment, entities=entities, paragraphs=paragraphs, limit=MOST)
+        return self.current(db, rows, moment)
 
     def current(self, db: Connection, rows: list[FactRow], moment: Moment) -> list[FactRow]:
         """Those of the facts that count: where they are of several chats, what one says later, on no less authority,
@@ -156,7 +160,7 @@ class FactReader:
         bare = asked.bare
         for name in entities.values():
             bare = re.sub(re.escape(name), " ", bare, flags=re.I)
-        rows = self.of(db, asked.persons, scopes, moment, entities)
+        rows = self.of(db, asked.persons, scopes, moment, entities, asked.hits)
         places = {paragraph: place for place, paragraph in enumerate(asked.hits)}
         resting_on: dict[int, int] = {}
         if places:

@@ -237,19 +237,26 @@ def transition(db: Connection, fact: int, change: Transition) -> None:
 
 
 def held(
-    db: Connection, persons: Iterable[int], scopes: Scopes, moment: Moment, *, entities: Iterable[int] = (), limit: int
-) -> list[FactRow]:
-    """What is held true of these persons and entities, the newest first; with the status of the moment asked for."""
+    db: Connection, persons: Iterable[int], scopes: Scopes, moment: Moment, *,
+    entities: Iterable[int] = (), paragraphs: Iterable[int] = (), limit: int,
+) -> list[FactRow]:  # fmt: skip
+    """What is held true of these persons and entities, the newest first; with the status of the moment asked for.
+
+    Where there are more than the limit, those count that rest on one of the paragraphs, then values of attributes, then the
+    newest statements.
+    """
     values: dict[str, Any] = {
-        "persons": array(persons), "entities": array(entities), "scopes": optional_array(scopes), "limit": limit,
-        "now": moment.now,
+        "persons": array(persons), "entities": array(entities), "paragraphs": array(paragraphs),
+        "scopes": optional_array(scopes), "limit": limit, "now": moment.now,
     }  # fmt: skip
     if moment.as_of is not None:
-        rows = db.run("facts_as_of", **values, as_of=moment.as_of)
-        return [replace(FactRow(*row[:-1]), status=row[-1]) for row in rows]
-    if moment.valid_at is not None:
-        return [FactRow(*row) for row in db.run("facts_valid_at", **values, at=moment.valid_at)]
-    return [FactRow(*row) for row in db.run("facts_of_subjects", **values, at=moment.now)]
+        found = db.run("facts_as_of", **values, as_of=moment.as_of)
+        rows = [replace(FactRow(*row[:-1]), status=row[-1]) for row in found]
+    elif moment.valid_at is not None:
+        rows = [FactRow(*row) for row in db.run("facts_valid_at", **values, at=moment.valid_at)]
+    else:
+        rows = [FactRow(*row) for row in db.run("facts_of_subjects", **values, at=moment.now)]
+    return sorted(rows, key=lambda row: (row.valid_from, row.id), reverse=True)
 
 
 def listed(db: Connection, **values: Any) -> list[FactRow]:

@@ -177,3 +177,13 @@ async def test_it_is_the_same_whether_the_vector_comes_first_or_the_reading(tmp_
                 await host.invoke("memory_fact_admin", {"action": "process_pending"})
             found.append([(item["attribute"], item["value"]) for item in await listed(host)])
     assert found[0] == found[1] and found[0]
+
+
+async def test_what_was_said_long_ago_is_found_among_hundreds_of_newer_statements(host: AMemorixHostService) -> None:
+    turns = [("Mia", "I am allergic to walnuts.", START), ("Mia", "My sister works as a pilot.", START + 1)]
+    turns += [("Mia", f"I like song number {n} of the old hymn book.", START + 3600 * n) for n in range(1, 540)]
+    await said(host, "c", *turns)
+    await host.settle(600)
+    for query, value in (("What is Mia allergic to?", "walnuts"), ("What does the sister of Mia do?", "pilot")):
+        answer = await host.invoke("search_memory", {"query": query, "chat_id": "c"})
+        assert value in answer["facts"][0]["sentence"]
