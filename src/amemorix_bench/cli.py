@@ -144,13 +144,14 @@ def speed(
     rows: Annotated[int, typer.Option(min=1, help="Paragraphs to fill the store with.")] = 10_000,
     json_file: JsonFile = None,
     only: Annotated[
-        str, typer.Option(help="Of search, embedding, ingest, load, reload, derive, process; separated by commas.")
+        str,
+        typer.Option(help="Of search, console, embedding, ingest, load, reload, derive, process; separated by commas."),
     ] = "",
     data_dir: Annotated[Path | None, typer.Option(help="Keep the filled store here for the next run.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions.")] = False,
     settings: Settings = None,
 ) -> None:
-    """Fill a store and measure search, ingest, embedding, reload, cold start and memory."""
+    """Fill a store and measure search, the pages of the console, ingest, embedding, reload, cold start and memory."""
 
     from .speed.report import print_report, shown_progress
     from .speed.run import Effort, run

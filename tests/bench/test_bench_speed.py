@@ -22,7 +22,7 @@ from amemorix_bench.workspace import open_memory, read_setting
 
 NO_MODEL = {"embedding.provider": "none"}
 ROWS = 300
-EFFORT = Effort(searches=5, embedded_texts=50, seconds=0.3, runs=1)
+EFFORT = Effort(searches=5, pages=2, embedded_texts=50, seconds=0.3, runs=1)
 
 
 def test_the_corpus_is_the_same_every_time_and_has_the_size_asked_for() -> None:
@@ -106,6 +106,8 @@ async def test_everything_is_measured(tmp_path: Path) -> None:
         (mode, scoped) for scoped in (False, True) for mode in ("search", "time", "hybrid", "episode", "aggregate")
     ]
     assert all(0 < s.p50 <= s.p95 and s.cpu > 0 and s.hits > 0 for s in report.searches)
+    assert all(0 < one.p50 <= one.p95 and one.first > 0 for one in report.pages)
+    assert [one.page for one in report.pages if one.over is not None] == ["search"]
     assert report.singles and report.singles.texts > 1
     assert report.small_singles and report.small_singles.rows == ROWS
     assert report.load and report.load.writes > 1 and report.load.searches > 1
@@ -161,7 +163,7 @@ async def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -
 async def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="no measure 'luck'"):
         await run(10, only=["luck"])
-    assert MEASURES == ("search", "embedding", "ingest", "load", "reload", "derive", "process")
+    assert MEASURES == ("search", "console", "embedding", "ingest", "load", "reload", "derive", "process")
 
 
 async def test_vectors_of_the_fill_leave_nothing_pending(tmp_path: Path, local_model: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ class Browser:
     def violations(self) -> list[str]:
         """What axe-core finds on this page that is serious: rule and where."""
         self.driver.execute_script(AXE.read_text("utf-8"))
-        found = self.driver.execute_async_script("const done = arguments[0]; axe.run().then(done)")
+        found = self.driver.execute_async_script(
+            "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then(done)"
+        )
         return [
             f"{one['id']}: {node['target']} {node['failureSummary']}"
             for one in found["violations"]
@@ -98,14 +101,25 @@ class Browser:
             for node in one["nodes"]
         ]
 
-    def picture(self, name: str, width: int = 1200, height: int = 0) -> Path:
-        """A screenshot of the whole page at a width, as a file of the test run."""
-        self.driver.set_window_size(width, 900)
-        whole = height or min(self.driver.execute_script("return document.documentElement.scrollHeight") + 150, 3_000)
-        self.driver.set_window_size(width, whole)
+    def resize(self, width: int = 1200, height: int = 900) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def picture(self, name: str, width: int = 1200) -> Path:
+        """A screenshot of the whole page at a width, as a file of the test run; the page stays so wide."""
+        self.resize(width)
+        if self.all("#drawing"):
+            self.driver.execute_async_script("setTimeout(arguments[0], 200)")  # until the drawing fits again
+        whole = self.driver.execute_script("return document.documentElement.scrollHeight")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(max(whole, 900), 4_000), "scale": 1}
+        taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
         path = self.pictures / f"{name}.png"
-        assert self.driver.save_screenshot(str(path))
+        path.write_bytes(b64decode(taken["data"]))
         return path
+
+    def set_cookies(self, **cookies: str) -> None:
+        for name, value in cookies.items():
+            self.driver.execute_cdp_cmd("Network.setCookie", {"name": name, "value": value, "url": self.url})
 
     def too_wide(self) -> bool:
         """Whether the page has to be scrolled sideways."""

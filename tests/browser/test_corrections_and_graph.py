@@ -93,8 +93,7 @@ def test_a_graph_of_thousands_is_drawn_and_explored(open_at: Open, memory: str) 
             )
     page = open_at(memory, f"/ui/graph?nodes={NODES}")
     page.until(lambda: (page.one("#drawing").get_attribute("data-nodes") or "0") == str(NODES), "the drawing", 60)
-    page.picture("graph-thousands", height=900)
-    page.driver.set_window_size(1200, 900)
+    page.picture("graph-thousands")
     page.driver.execute_script(
         "const cy = document.getElementById('drawing')._cyreg.cy; const one = cy.nodes()[0]; cy.center(one); window.node = one.id()"
     )

@@ -54,7 +54,7 @@ def test_chosen_lines_of_a_chat_are_deleted_and_one_of_them_comes_back(open_at: 
         back = client.call("memory_text_admin", action="get", ids=[text], scope="all")["items"]
         listed = client.call("memory_text_admin", action="list", chat_id="discord:band")["items"]
     assert len(back) == 1
-    assert len(listed) == 5, "four lines of the chat, and a note that all chats may see"
+    assert len(listed) == 5, "four lines of the chat, and a note"
 
 
 def test_a_deletion_is_made_and_undone_by_the_keyboard_alone(open_at: Open, memory: str) -> None:

@@ -6,41 +6,16 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from amemorix import Client
 from browser_page import Browser
 
 Open = Callable[..., Browser]
-PAGES = {
-    "import": "/ui/import", "settings": "/ui/settings", "settings-table": "/ui/settings/table/general",
-    "settings-raw": "/ui/settings/raw", "tuning": "/ui/tuning", "audit": "/ui/audit", "backups": "/ui/backups",
-    "health": "/ui/health",
-}  # fmt: skip
 ENTER = "\ue007"
 
 
 def candidates(url: str) -> int:
     with closing(Client(url)) as memory:
         return memory.call("memory_runtime_admin", action="get_config")["config"]["retrieval"]["candidates"]
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_page_is_fit_for_screen_readers_and_for_narrow_windows(
-    open_at: Open, shared_memory: str, language: str, name: str
-) -> None:
-    page = open_at(shared_memory, "/")
-    if language == "zh":
-        page.press("button[name=language][value=zh]")
-    for theme in ("light", "dark"):
-        page.driver.add_cookie({"name": "amemorix_theme", "value": theme, "path": "/"})
-        page.go(PAGES[name])
-        assert page.violations() == []
-        page.picture(f"{name}-{language}-{theme}-wide")
-        page.picture(f"{name}-{language}-{theme}-narrow", 390)
-        assert not page.too_wide(), f"{name} is wider than a telephone"
-        page.driver.set_window_size(1200, 900)
 
 
 def test_a_setting_is_changed_and_taken_back_by_the_keyboard_alone(open_at: Open, memory: str) -> None:
@@ -72,7 +47,7 @@ def test_a_file_is_uploaded_and_its_progress_comes_by_itself(open_at: Open, memo
     assert page.violations() == []
     page.picture("import-failed")
     page.picture("import-failed-narrow", 390)
-    page.driver.set_window_size(1200, 900)
+    page.resize()
     page.one("input[name=skip_bad]").click()
     page.press("button[value=retry]")
     page.until(lambda: "Reads again what failed" in page.text, "the second import")

@@ -79,6 +79,7 @@ def test_the_banner_says_where_what_and_how(config: Path, tmp_path: Path) -> Non
     with daemon(config) as running:
         text = "\n".join(running.banner)
         assert re.search(r"A-Memorix answers on http://127\.0\.0\.1:[1-9]\d*", text)
+        assert any(f"{running.url}/ " in line for line in running.banner[1:3]), "the console"
         assert str(tmp_path / "data" / "a-memorix") in text
         assert "searching by words and structure" in text
         assert f"curl -s {running.url}{BASE_PATH}/search_memory" in text

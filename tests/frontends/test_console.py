@@ -19,7 +19,6 @@ from entrance import call, said
 PAGES = (
     "/", "/ui/search?q=peanuts", "/ui/people", "/ui/people/u1?all", "/ui/chats", "/ui/log?chat=hike", "/ui/log", "/ui/texts/p1",
 )  # fmt: skip
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202egnp.exe [x](javascript:alert(3)) {{7*7}}"
 GIVEN = [
     {"token": "boss", "role": "admin", "name": "boss"}, {"token": "hiker", "role": "read", "chats": ["hike"], "name": "hiker"},
     {"token": "writer", "role": "write", "chats": ["hike"], "name": "writer"},
@@ -41,17 +40,6 @@ async def host(tmp_path: Path) -> AsyncGenerator[AMemorixHostService]:
         await said(made, "private", ("Ben", "The locker code is 4417."))
         await made.settle()
         yield made
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_every_page_answers_at_this_machine_without_a_token(host: AMemorixHostService, language: str) -> None:
-    async with browser(host) as web:
-        for path in PAGES:
-            page = await web.get(path, headers={"Accept-Language": language})
-            assert page.status_code == 200, path
-            assert f'lang="{"zh-CN" if language == "zh" else "en"}"' in page.text
-            assert "default-src 'none'" in page.headers["content-security-policy"]
-            assert ("概览" in page.text) == (language == "zh")
 
 
 async def test_with_tokens_one_is_asked_for_and_remembered_in_a_cookie(
@@ -125,36 +113,6 @@ async def test_a_token_bound_to_a_chat_sees_that_chat(host: AMemorixHostService,
         assert "peanuts" in (await web.get("/ui/log")).text
         page = await web.get("/")
         assert (await web.post("/ui/backup", data={"csrf": secret(page)})).status_code == 403
-
-
-async def test_texts_are_shown_and_never_run(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host, browser(host) as web:
-        turns = [
-            {
-                "speaker": HOSTILE[:60],
-                "person_id": "<u1>",
-                "text": f"I live in Leeds {HOSTILE}",
-                "metadata": {"a": HOSTILE},
-            }
-        ]
-        await call(host, "ingest_messages", chat_id=f"c{HOSTILE[:40]}", messages=turns)
-        await said(host, "long", ("Ann", "x" * 200_000))
-        await host.settle()
-        chat = (await call(host, "memory_text_admin", "chats", scope="all"))["items"][-1]["chat_id"]
-        for path in (
-            "/",
-            f"/ui/search?q={'leeds'}",
-            "/ui/people",
-            "/ui/people/<u1>",
-            "/ui/chats",
-            "/ui/log",
-            "/ui/texts/p1",
-            "/ui/texts/p2",
-        ):
-            page = await web.get(path, params={"chat": chat} if path == "/ui/log" else None)
-            assert page.status_code == 200, path
-            assert not re.search(r"<script>alert|<img src=x|(?<!%7B)\b49\b(?!\d)", page.text), path
-            assert len(page.text) < 500_000
 
 
 async def test_what_was_said_last_stands_first_whenever_it_was_stored(host: AMemorixHostService) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast, get_args
 from unicodedata import east_asian_width
 
@@ -64,7 +65,8 @@ def config_schema() -> dict[str, Any]:
     return {**head, **{name: part for name, part in schema.items() if name != "title"}}
 
 
-def settings() -> list[Setting]:
+@cache
+def settings() -> tuple[Setting, ...]:
     """Every setting, in the order of the configuration file: those outside tables first."""
     schema = config_schema()
     found: list[Setting] = []
@@ -73,10 +75,11 @@ def settings() -> list[Setting]:
             kind = f"array of {node['items'].get('type', 'object')}" if node["type"] == "array" else node["type"]
             default, words = node.get("default"), allowed(node)
             found.append(Setting(path, kind, default, words, node["x-reload"], node["description"]))
-    return found
+    return tuple(found)
 
 
-def sections() -> dict[str, str]:
+@cache
+def sections() -> Mapping[str, str]:
     """Dotted name of each table, with what it is about, in the order of the configuration file."""
     schema = config_schema()
     return {path: node["description"] for path, node in _walk(schema, schema, "") if "properties" in node}

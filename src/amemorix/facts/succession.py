@@ -331,8 +331,10 @@ class MemUpdateChecker:
         embedder: Callable[[], Embedder | None],
         chat: Callable[[], ChatModel | None],
         background: Executor,
+        most_texts: int = MOST_TEXTS,
     ) -> None:
         self._settings = settings
+        self._most_texts = most_texts
         self._embedder = embedder
         self._chat = chat
         self._background = background
@@ -436,7 +438,8 @@ class MemUpdateChecker:
         """The texts with their vectors, all of them or none: those of the model that the weights are made for."""
         embedder = self._embedder()
         if embedder is None or not _is_of(embedder, judge().model) or not all(embedder.reads(one) for one in texts):
-            return [self._remembered(text) for text in texts]
+            known = self._remembered(texts)
+            return known if all(one.vector is None for one in known) else [said(text) for text in texts]
         missing = [t for t in dict.fromkeys(texts) if t not in self._known or self._known[t].vector is None]
         try:
             made = embedder.embed(missing) if missing else ()
@@ -444,15 +447,18 @@ class MemUpdateChecker:
             return [said(text) for text in texts]
         for text, vector in zip(missing, made, strict=True):
             self._known[text] = said(text, vector)
-        return [self._remembered(text) for text in texts]
+        return self._remembered(texts)
 
-    def _remembered(self, text: str) -> Said:
-        if text not in self._known:
-            self._known[text] = said(text)
-        self._known.move_to_end(text)
-        while len(self._known) > MOST_TEXTS:
+    def _remembered(self, texts: Sequence[str]) -> list[Said]:
+        """The texts taken apart; what was not asked for since longest is forgotten after that, never one of these."""
+        for text in texts:
+            if text not in self._known:
+                self._known[text] = said(text)
+            self._known.move_to_end(text)
+        found = [self._known[text] for text in texts]
+        while len(self._known) > self._most_texts:
             self._known.popitem(last=False)
-        return self._known[text]
+        return found
 
     def _likeness(self, texts: Sequence[str], apart: Sequence[Said]) -> list[float]:
         """How much each further text is like the first, by words and, where a model makes them, by vectors."""

@@ -12,7 +12,7 @@ from ..fields import Count, ManyChatsRequest, Name, Offset, TimeInput
 from ..ids import HIGHEST, paragraph_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
-from ..store.access import EVERYONE, Access, Caller
+from ..store.access import Access, Caller
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
@@ -177,15 +177,19 @@ async def list_texts(kernel: SDKMemoryKernel, request: ListTexts) -> Texts:
         if request.person_id:
             kernel.indexes.names.catch_up(db)
             persons = kernel.indexes.names.index.matching(request.person_id, scopes)
-        statement = "texts_everywhere" if scopes is None else "texts_in_scopes"
-        if request.order == "said":
-            statement = "texts_as_said"
-            scopes = (EVERYONE, *(row for row, _ in kernel.store.names.chats(db))) if scopes is None else scopes
-        found = db.run(
-            statement, **({} if scopes is None else {"scopes": array(scopes)}),
-            before=HIGHEST if request.before is None else request.before, now=now, source=request.source or None,
-            persons=optional_array(persons), since=since, until=until, limit=request.limit + 1,
-        )  # fmt: skip
+        values: dict[str, Any] = {
+            "before": HIGHEST if request.before is None else request.before, "now": now, "source": request.source or None,
+            "since": since, "until": until, "limit": request.limit + 1,
+        }  # fmt: skip
+        if request.order == "stored":
+            statement = "texts_everywhere" if scopes is None else "texts_in_scopes"
+            values |= {"persons": optional_array(persons)} | ({} if scopes is None else {"scopes": array(scopes)})
+        elif persons is None:
+            statement, values["scopes"] = "texts_as_said", optional_array(scopes)
+        else:
+            statement = "texts_of_persons_as_said"
+            values |= {"persons": array(persons), "scopes": optional_array(scopes)}
+        found = db.run(statement, **values)
         ids = [row[0] for row in found]
         page = ids[: request.limit]
         more = paragraph_key(page[-1]) if len(ids) > len(page) else ""

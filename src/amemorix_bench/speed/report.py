@@ -44,6 +44,7 @@ def report_rows(report: SpeedReport) -> list[Row]:
     return [
         *_fill_rows(report),
         *(_search_row(times, report.rows >= MILLION) for times in report.searches),
+        *_page_rows(report),
         *_embedding_rows(report),
         *_ingest_rows(report),
         *_load_rows(report),
@@ -116,6 +117,18 @@ def _search_bounds(scoped: bool, million: bool) -> tuple[tuple[float, float], tu
 
 def _milliseconds(bound: tuple[float, float]) -> str:
     return " / ".join(f"{value:g}" for value in bound if value != float("inf"))
+
+
+def _page_rows(report: SpeedReport) -> Iterator[Row]:
+    """A page has to be there within a third of a second, that of a search within half of that beyond the search."""
+    for one in report.pages:
+        name, took = (
+            f"page: {one.page}, first · p50 / p95 ms (CPU)",
+            f"{one.first:.0f} · {one.p50:.1f} / {one.p95:.1f} ({one.cpu:.0f})",
+        )
+        yield Row(name, took, "≤ 300", "", "", one.p50 <= 300)
+        if one.over is not None:
+            yield Row("  beyond the search itself", f"{one.over:.1f}", "≤ 150", "", "", one.over <= 150)
 
 
 def _embedding_rows(report: SpeedReport) -> Iterator[Row]:

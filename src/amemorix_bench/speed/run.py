@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from amemorix.errors import InvalidRequest
+from amemorix.extras import require
 from amemorix.host.service import AMemorixHostService
 
 from ..machine import Machine, describe_machine, load_average
 from ..workspace import answered, open_memory, working_folder
+from .console import PageTimes, measure_pages
 from .derive import DeriveFigures, measure_derive
 from .embedding import EmbeddingRate, measure_embedding
 from .ingest import Singles, measure_singles
@@ -24,7 +26,7 @@ from .store import Fill, OnProgress, filled
 
 __all__ = ["MEASURES", "Effort", "SpeedReport", "run"]
 
-MEASURES = ("search", "embedding", "ingest", "load", "reload", "derive", "process")
+MEASURES = ("search", "console", "embedding", "ingest", "load", "reload", "derive", "process")
 SMALL_ROWS = 1_000
 
 
@@ -33,6 +35,7 @@ class Effort:
     """How long to measure."""
 
     searches: int = 300
+    pages: int = 20
     embedded_texts: int = 3_000
     seconds: float = 5.0
     runs: int = 3
@@ -40,7 +43,7 @@ class Effort:
     @classmethod
     def quick(cls) -> Effort:
         """Enough to see that everything works."""
-        return cls(searches=20, embedded_texts=100, seconds=0.5, runs=1)
+        return cls(searches=20, pages=3, embedded_texts=100, seconds=0.5, runs=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class SpeedReport:
     model: str
     fill: Fill
     searches: Sequence[SearchTimes] = ()
+    pages: Sequence[PageTimes] = ()
     embedding: EmbeddingRate | None = None
     singles: Singles | None = None
     small_singles: Singles | None = None
@@ -86,6 +90,8 @@ async def run(
     if unknown := sorted(set(only) - set(MEASURES)):
         raise InvalidRequest(f"There is no measure {unknown[0]!r}.", field="only", allowed=list(MEASURES))
     wanted = frozenset(only or MEASURES)
+    if "console" in wanted:
+        require("server", "The console")
     effort, config = effort or Effort(), config or {}
     with working_folder(data_dir) as folder:
         machine = describe_machine(folder)
@@ -105,12 +111,13 @@ async def _in_process(
     rows = report.rows
     steps: dict[str, Callable[[], Any]] = {
         "search": lambda: measure_searches(host, rows, effort.searches),
+        "console": lambda: measure_pages(host, rows, effort.pages),
         "embedding": lambda: measure_embedding(host, effort.embedded_texts),
         "ingest": lambda: measure_singles(host, rows, effort.seconds),
         "load": lambda: measure_load(host, rows, effort.seconds),
         "reload": lambda: measure_reloads(host, rows),
     }
-    fields = {"search": "searches", "ingest": "singles", "reload": "reloads"}
+    fields = {"search": "searches", "console": "pages", "ingest": "singles", "reload": "reloads"}
     for name, measure in steps.items():
         if name in wanted:
             on_progress(f"measuring {name}", 0, 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,10 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
+from amemorix.config.deriving import Facts
+from amemorix.config.model import Embedding
+from amemorix.facts.succession import MemUpdateChecker
+from amemorix.models.registry import make_embedder
 from amemorix.testing import ScriptedChat, memory_host
 from conftest import Open
 from entrance import found, said, told
@@ -246,3 +252,16 @@ async def test_a_new_day_ends_the_old_one_and_a_value_does_not_doubt_itself(
     )
     first = next(one for one in facts["items"] if one["value"] in old and one["evidence_ids"][0] == "p1")
     assert (first["status"] == "superseded") is ended and first["status"] != "maybe_outdated", facts["items"]
+
+
+async def test_what_is_compared_has_its_vectors_however_few_are_kept(local_model: str) -> None:
+    embedder = make_embedder(Embedding(provider="local"), environ=os.environ)[0]
+    assert embedder, local_model
+    with ThreadPoolExecutor(1) as background:
+        checker = MemUpdateChecker(
+            Facts(), embedder=lambda: embedder, chat=lambda: None, background=background, most_texts=1
+        )
+        for new, known in (("I live in Leeds.", "I have two cats."), ("I moved to York.", "I live in Leeds.")):
+            ((near, _),) = await checker.likeness(new, [known])
+            assert near > 0.5
+    embedder.close()

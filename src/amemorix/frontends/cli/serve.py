@@ -59,6 +59,7 @@ def token(
 def _tell(listening: Listening) -> None:
     stats = listening.statistics
     say(f"A-Memorix answers on {listening.url}", "bold green")
+    say(f"  console {listening.url}/ (open it in a browser)")
     say(f"  data    {stats['data_dir']} ({stats['paragraphs']:,} paragraphs)")
     model = stats["embedding"]
     if model["state"] == "off":

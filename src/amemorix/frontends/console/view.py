@@ -62,6 +62,12 @@ STATES = (
     "before_import", "host", "python", "http", "mcp", "cli", "console", "memory",
 )  # fmt: skip
 """What operations answer as a word, and pages show as one."""
+DERIVED = {
+    "sparse": "index of words", "columns": "index for the ranking", "graph": "index of the graph", "names": "index of names",
+    "vectors": "index of vectors", "relations": "index of relations", "namings": "lines with names learned later",
+    "extraction": "names in texts", "facts": "statements", "episodes": "episodes",
+}  # fmt: skip
+"""What is derived from the rows, by what `memory_stats` calls it."""
 
 
 class View:
@@ -174,7 +180,7 @@ class View:
             .render(
                 view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
 _=lambda text, **values: _said(text, language).format(**values) if values else _said(text, language),
-                word=lambda text: word(text, language).replace("_", " "), at=self.moment, **context,
+                word=lambda text: word(text, language).replace("_", " "), at=self.moment, derived=DERIVED, **context,
             )
         )  # fmt: skip
         return HTMLResponse(text, status, HEADERS)
@@ -240,7 +246,7 @@ def _templates() -> Environment:
 def page_sentences() -> list[str]:
     """What the pages say to people, in English: the menu, states, and each `_("…")` of a template."""
     here = files(__package__ or "")
-    found = [*(label for _, _, label in MENU), *STATES]
+    found = [*(label for _, _, label in MENU), *STATES, *DERIVED.values()]
     for one in sorted(here.joinpath("templates").iterdir(), key=lambda one: one.name):
         found += ["".join(pair) for pair in re.findall(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""", one.read_text("utf-8"))]
     return list(dict.fromkeys(found))

@@ -36,8 +36,9 @@ select held.live, held.superseded, held.deleted,
               and (p.expires_at is null or p.expires_at > :now))),
        (select count(*) from external_memory_refs where deleted_at is null),
        (select count(*) from space_vectors)
-from (select count(*) filter (where deleted_at is null and superseded_at is null
-                                    and (expires_at is null or expires_at > :now)) as live,
-             count(*) filter (where superseded_at is not null) as superseded,
-             count(*) filter (where superseded_at is null and (deleted_at is not null or expires_at <= :now)) as deleted
-      from paragraphs) held;
+from (select a.n - s.n - d.n as live, s.n as superseded, d.n as deleted
+      from (select count(*) as n from paragraphs) a,
+           (select count(*) as n from paragraphs where superseded_at is not null) s,
+           (select count(*) as n from (
+                select id from paragraphs where deleted_at is not null and superseded_at is null
+                union select id from paragraphs where expires_at <= :now and superseded_at is null) g) d) held;

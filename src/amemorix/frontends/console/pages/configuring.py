@@ -32,11 +32,13 @@ async def index(view: View) -> Response:
     )
     known = [one for one in settings() if "[]" not in one.path]
     wanted = view.query.get("q", "").strip().lower()
-    found = [one for one in known if wanted in f"{one.path} {one.description} {told(one.description)}".lower()]
+    found = None
+    if wanted:
+        found = [one for one in known if wanted in f"{one.path} {one.description} {told(one.description)}".lower()]
     tables = [(name, meaning, [one for one in known if _table(one) == name]) for name, meaning in _tables().items()]
     return view.show(
         "settings.html", tables=tables, value=lambda one: _value(at_work, one.path), reloads=reloads,
-        audit=audit["items"], found=found if wanted else None, table_of=_table,
+        audit=audit["items"], found=found, table_of=_table,
     )  # fmt: skip
 
 

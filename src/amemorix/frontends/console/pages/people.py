@@ -11,17 +11,21 @@ from ..view import Page, View
 
 __all__ = ["PAGES"]
 
+STEP = 25
+"""Persons of a page: the profile of each is read for it."""
 STATUSES = ("active", "maybe_outdated", "conflicted", "superseded", "retracted")
 
 
 async def people(view: View) -> Response:
     asked: dict[str, Any] = {
-        "limit": 50,
+        "limit": STEP,
         "offset": view.number("offset", 0),
         "keyword": view.query.get("q", "").strip(),
     }
     listed = await view.ask("memory_profile_admin", "list", **asked)
-    return view.show("_people.html" if view.partial else "people.html", listed=listed, offset=asked["offset"])
+    return view.show(
+        "_people.html" if view.partial else "people.html", listed=listed, offset=asked["offset"], step=STEP
+    )
 
 
 async def person(view: View) -> Response:
@@ -50,7 +54,7 @@ async def retract(view: View) -> Response:
         view.say("It stands again.")
     else:
         done = await view.ask("memory_fact_admin", "retract", fact_id=str(form.get("fact", "")))
-        view.say("The statement is taken back; it is in no answer any more.", undo=done["undo_id"])
+        view.say("The statement is taken back; the text that it rests on stays.", undo=done["undo_id"])
     return view.go(f"/ui/people/{quote(who, safe='')}")
 
 

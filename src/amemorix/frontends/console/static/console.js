@@ -10,3 +10,8 @@ document.addEventListener("keydown", (event) => {
     if (field) { event.preventDefault(); field.focus(); }
   }
 });
+// The menu of a telephone is wider than it: show where one is.
+document.addEventListener("DOMContentLoaded", () => {
+  const here = document.querySelector("nav [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+});

@@ -17,6 +17,11 @@ addEventListener("DOMContentLoaded", async () => {
     ],
   });
 
+  function fit() {
+    cy.fit(undefined, 30);
+    if (cy.zoom() > 1.5) { cy.zoom(1.5); cy.center(); }  // a few nodes need not fill the place
+  }
+
   async function draw(address, around) {
     const answer = await fetch(address);
     if (!answer.ok) return;
@@ -35,7 +40,7 @@ addEventListener("DOMContentLoaded", async () => {
     });
     if (!fresh.length) return;
     arrange(around ? 60 : 150, around);
-    if (!around) cy.fit(undefined, 30);
+    if (!around) fit();
     document.getElementById("drawn-count").textContent = `${cy.nodes().length} · ${cy.edges().length}`;
     box.dataset.nodes = cy.nodes().length;
   }
@@ -43,21 +48,24 @@ addEventListener("DOMContentLoaded", async () => {
   // Forces after Fruchterman and Reingold (1991): joined nodes attract, near ones repel, in cells so that thousands do.
   function arrange(rounds, held) {
     const nodes = cy.nodes().toArray(), place = new Map(nodes.map((one, i) => [one.id(), i]));
-    const x = nodes.map((one) => one.position("x")), y = nodes.map((one) => one.position("y"));
+    const x = Float64Array.from(nodes, (one) => one.position("x")), y = Float64Array.from(nodes, (one) => one.position("y"));
     const joins = cy.edges().map((one) => [place.get(one.data("source")), place.get(one.data("target"))]);
     const near = 75, cell = 2 * near, still = held ? place.get(held.id()) : -1;
     for (let round = 0; round < rounds; round++) {
       const dx = new Float64Array(nodes.length), dy = new Float64Array(nodes.length), cells = new Map();
       const push = (i, j, force, ax, ay) => { dx[i] += ax * force; dy[i] += ay * force; dx[j] -= ax * force; dy[j] -= ay * force; };
-      const key = (i, right, down) => `${Math.floor(x[i] / cell) + right},${Math.floor(y[i] / cell) + down}`;
-      nodes.forEach((_, i) => { const one = key(i, 0, 0); cells.has(one) ? cells.get(one).push(i) : cells.set(one, [i]); });
-      nodes.forEach((_, i) => {
-        for (let right = -1; right <= 1; right++) for (let down = -1; down <= 1; down++) for (const j of cells.get(key(i, right, down)) || []) {
+      const column = (i) => Math.floor(x[i] / cell) + 30_000, row = (i) => Math.floor(y[i] / cell) + 30_000;
+      const key = (right, down) => right * 60_000 + down;  // a number: a text for each would take most of the time
+      for (let i = 0; i < nodes.length; i++) { const one = key(column(i), row(i)); cells.has(one) ? cells.get(one).push(i) : cells.set(one, [i]); }
+      for (let i = 0; i < nodes.length; i++) {
+        const here = column(i), at = row(i);
+        for (let right = -1; right <= 1; right++) for (let down = -1; down <= 1; down++) for (const j of cells.get(key(here + right, at + down)) || []) {
+          if (j <= i) continue;
           const ax = x[i] - x[j], ay = y[i] - y[j], far = ax * ax + ay * ay || 1;
-          if (j > i && far < cell * cell) push(i, j, near * near / far, ax || Math.cos(i), ay || Math.sin(i));
+          if (far < cell * cell) push(i, j, near * near / far, ax || Math.cos(i), ay || Math.sin(i));
         }
         dx[i] -= x[i] * 0.02; dy[i] -= y[i] * 0.02;
-      });
+      }
       for (const [i, j] of joins) { const ax = x[j] - x[i], ay = y[j] - y[i]; push(i, j, Math.hypot(ax, ay) / near * 0.5, ax, ay); }
       const most = 60 * (1 - round / rounds) + 1;
       nodes.forEach((_, i) => {
@@ -76,8 +84,8 @@ addEventListener("DOMContentLoaded", async () => {
   });
   for (const one of document.querySelectorAll("[data-zoom]")) one.addEventListener("click", () => {
     const by = Number(one.dataset.zoom);
-    by ? cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } }) : cy.fit(undefined, 30);
+    by ? cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } }) : fit();
   });
-  cy.on("resize", () => setTimeout(() => cy.fit(undefined, 30), 100));
+  cy.on("resize", () => setTimeout(fit, 100));
   await draw(box.dataset.from);
 });

@@ -1,0 +1,79 @@
+"""What holds for every page of the console: it answers in both languages, runs nothing, and shows no other chat."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from starlette.routing import compile_path
+
+from amemorix import AMemorixHostService
+from amemorix.clock import SystemClock
+from amemorix.config.model import Http
+from amemorix.frontends.console.pages import PAGES as ROUTES
+from amemorix.frontends.http.tokens import Tokens
+from amemorix.testing import memory_host
+from console_entrance import browser, logged_in
+from console_memory import PAGES, fill
+
+ROLES = ("read", "write")
+"""Those that a bound token may have."""
+OF_OTHERS = ("Leeds", "Stripe", "satay", "old mill", "discord:band", "hacked", "locker code")
+"""What is told in chats that the bound token must not see."""
+
+
+def test_each_page_has_an_address_here() -> None:
+    paths = [path.partition("?")[0] for path in PAGES.values()]
+    for route in ROUTES:
+        pattern = compile_path(route.path)[0]
+        assert "GET" not in route.methods or any(pattern.fullmatch(path) for path in paths), route.path
+
+
+@pytest.fixture
+async def sample(tmp_path: Path) -> AsyncGenerator[tuple[AMemorixHostService, dict[str, str]]]:
+    async with memory_host(tmp_path, clock=SystemClock()) as host:
+        yield host, await fill(host)
+
+
+async def test_every_page_answers_in_both_languages_and_runs_no_text(
+    sample: tuple[AMemorixHostService, dict[str, str]],
+) -> None:
+    host, pages = sample
+    async with browser(host) as web:
+        for name, path in pages.items():
+            for language, menu in (("en", "Overview"), ("zh", "概览")):
+                page = await web.get(path, headers={"Accept-Language": language})
+                assert page.status_code == (404 if name == "fault" else 200), path
+                assert len(page.text) < 1_000_000, path
+                assert "default-src 'none'" in page.headers["content-security-policy"]
+                assert page.headers["x-content-type-options"] == "nosniff"
+                if page.headers["content-type"].startswith("text/html"):
+                    assert menu in page.text, path
+                    assert not re.search(r"<script>window|<img|href=.javascript", page.text), path
+        for name in (
+            "search-hostile",
+            "text-hostile",
+            "relation-hostile",
+            "deletion-done",
+            "corrections",
+            "import-task",
+        ):
+            assert "window.hacked" in (await web.get(pages[name])).text, name
+
+
+async def test_a_token_bound_to_a_chat_sees_that_chat_on_every_page(
+    sample: tuple[AMemorixHostService, dict[str, str]], tmp_path: Path
+) -> None:
+    host, pages = sample
+    given = [{"token": role, "role": role, "chats": ["qq:hike"]} for role in ROLES]
+    tokens = Tokens.read(Http(), {"AMEMORIX_TOKENS": json.dumps(given)}, tmp_path)
+    for role in ROLES:
+        async with browser(host, tokens) as web:
+            await logged_in(web, role)
+            for path in pages.values():
+                shown = (await web.get(path)).text
+                assert [word for word in OF_OTHERS if word in shown] == [], (role, path)
+            assert "梅林水库" in (await web.get("/ui/log")).text
