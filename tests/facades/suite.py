@@ -13,15 +13,22 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-__all__ = ["FacadeSuite", "Lack", "Port", "Text"]
+from amemorix import AMemorixHostService, Client
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from database_file import lay_empty_database
+from doors import served
+
+__all__ = ["HOSTED", "FacadeSuite", "HostedPort", "Lack", "Port", "Text", "encrypted_below"]
 
 Lack = Literal[
     "ids",  # it makes ids itself, so the same id cannot be put again or into another space
@@ -101,6 +108,72 @@ class Port(Protocol):
     async def reopened(self) -> Port:
         """The same after a restart."""
         ...
+
+
+class HostedPort:
+    """What ports over a memory of this process share: it is kept below a folder, and opened anew for a restart.
+
+    `by_http`: what is tested asks it as a daemon, through a `Client`. `settings` are those of `memory_host`.
+    """
+
+    lacks: Collection[Lack] = ()
+
+    def __init__(
+        self, folder: Path, *lacks: Lack, clock: FrozenClock | None = None, by_http: bool = False, **settings: Any
+    ) -> None:
+        self._folder, self._by_http, self._settings = folder, by_http, settings
+        self.clock = clock or FrozenClock()
+        self.lacks = {*self.lacks, *lacks, *(() if by_http else ("loops",))}
+        self.host: AMemorixHostService
+        self.memory: Any
+        """What is handed to the facade."""
+
+    async def __aenter__(self) -> Self:
+        if "storage" not in self._settings:
+            lay_empty_database(self._folder)
+        async with AsyncExitStack() as stack:
+            self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **self._settings))
+            await self.begin(stack)
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._open.aclose()
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        """Make what asks the memory, which is open."""
+        self.memory = self.host
+        if self._by_http:
+            self.memory = stack.enter_context(closing(Client(await stack.enter_async_context(served(self.host)))))
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock.now(), UTC)
+
+    async def settle(self) -> None:
+        await self.host.settle()
+
+    async def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    async def reopened(self) -> Self:
+        await self._open.aclose()
+        return await self.__aenter__()
+
+
+def encrypted_below(folder: Path) -> dict[str, Any]:
+    """Settings of an encrypted memory, with its key in the folder."""
+    key = folder / "key"
+    if not key.exists():
+        key.write_text("5a" * 32)
+        key.chmod(0o600)
+    return {"storage": {"encryption": {"enabled": True, "key_file": str(key)}}}
+
+
+HOSTED = {
+    "words": lambda folder: {}, "vectors": lambda folder: {"embed": HashEmbedder()}, "HTTP": lambda folder: {"by_http": True}, "encrypted": encrypted_below,
+}  # fmt: skip
+"""Ways in which a facade stands over a memory: the settings of a `HostedPort` for a folder."""
 
 
 TEXTS = [

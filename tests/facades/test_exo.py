@@ -700,6 +700,14 @@ class TestShortTermMemory:
                 ("Nice.", "assistant"),
                 ("I live in Lisbon.", "ann"),
             ]
+            store = KernelStore(host, "session:s")
+            _, _, since = await store.changes(None)
+            await memory.add(HumanMemory(content="I moved to Porto.", metadata=meta))
+            assert (await store.changes(since))[:2] == ([], 0)
+            await store.add(HumanMemory(content="kept elsewhere"))
+            again = await host.invoke("memory_text_admin", {"action": "list", "chat_id": "exo:session:s"})
+            assert [one["text"] for one in again["items"]] == ["I moved to Porto.", "Nice.", "I live in Lisbon."]
+            assert await contents(store) == ["kept elsewhere"]
 
 
 async def test_memories_are_searched_together(store: KernelStore) -> None:

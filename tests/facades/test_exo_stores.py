@@ -31,6 +31,7 @@ from amemorix.facades.exo import (
     ShortTermMemory,
 )
 from amemorix.testing import HashEmbedder, memory_host
+from database_file import lay_empty_database
 from doors import opened_through
 from postgres_server import postgres
 from suite import FacadeSuite, Lack, Port, Text
@@ -57,6 +58,7 @@ class Opened:
 
     async def open(self) -> None:
         vectors = {"embed": HashEmbedder()} if "vectors" in self.kind else {}
+        lay_empty_database(self._folder)
         if "HTTP" in self.kind:
             self.host = await self._stack.enter_async_context(opened_through("Client", self._folder, **vectors))
         elif "PostgreSQL" not in self.kind and self.kind != "short":
