@@ -28,7 +28,7 @@ from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from database_file import lay_empty_database
 from doors import served
 
-__all__ = ["HOSTED", "FacadeSuite", "HostedPort", "Lack", "Port", "Text", "encrypted_below"]
+__all__ = ["FacadeSuite", "HostedPort", "Lack", "Port", "Text", "Way"]
 
 Lack = Literal[
     "ids",  # it makes ids itself, so the same id cannot be put again or into another space
@@ -110,29 +110,37 @@ class Port(Protocol):
         ...
 
 
-class HostedPort:
-    """What ports over a memory of this process share: it is kept below a folder, and opened anew for a restart.
+Way = Literal["words", "vectors", "HTTP", "encrypted"]
+"""How a facade stands over a memory; but for `vectors` it goes by words."""
 
-    `by_http`: what is tested asks it as a daemon, through a `Client`. `settings` are those of `memory_host`.
-    """
+
+class HostedPort:
+    """What ports over a memory share: it is kept below a folder, and opened anew for a restart."""
 
     lacks: Collection[Lack] = ()
 
-    def __init__(
-        self, folder: Path, *lacks: Lack, clock: FrozenClock | None = None, by_http: bool = False, **settings: Any
-    ) -> None:
-        self._folder, self._by_http, self._settings = folder, by_http, settings
+    def __init__(self, folder: Path, way: Way, *, clock: FrozenClock | None = None) -> None:
+        self._folder, self._way = folder, way
         self.clock = clock or FrozenClock()
-        self.lacks = {*self.lacks, *lacks, *(() if by_http else ("loops",))}
+        self.lacks = {*self.lacks, "model" if way == "vectors" else "meaning"}
+        if way != "HTTP":
+            self.lacks |= {"loops"}
         self.host: AMemorixHostService
         self.memory: Any
         """What is handed to the facade."""
 
     async def __aenter__(self) -> Self:
-        if "storage" not in self._settings:
+        settings: dict[str, Any] = {"embed": HashEmbedder()} if self._way == "vectors" else {}
+        if self._way == "encrypted":
+            pytest.importorskip("sqlcipher3")
+            key = self._folder / "key"
+            key.write_text("5a" * 32, "utf-8")
+            key.chmod(0o600)
+            settings["storage"] = {"encryption": {"enabled": True, "key_file": str(key)}}
+        else:
             lay_empty_database(self._folder)
         async with AsyncExitStack() as stack:
-            self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **self._settings))
+            self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **settings))
             await self.begin(stack)
             self._open = stack.pop_all()
         return self
@@ -143,7 +151,7 @@ class HostedPort:
     async def begin(self, stack: AsyncExitStack) -> None:
         """Make what asks the memory, which is open."""
         self.memory = self.host
-        if self._by_http:
+        if self._way == "HTTP":
             self.memory = stack.enter_context(closing(Client(await stack.enter_async_context(served(self.host)))))
 
     @property
@@ -159,21 +167,6 @@ class HostedPort:
     async def reopened(self) -> Self:
         await self._open.aclose()
         return await self.__aenter__()
-
-
-def encrypted_below(folder: Path) -> dict[str, Any]:
-    """Settings of an encrypted memory, with its key in the folder."""
-    key = folder / "key"
-    if not key.exists():
-        key.write_text("5a" * 32)
-        key.chmod(0o600)
-    return {"storage": {"encryption": {"enabled": True, "key_file": str(key)}}}
-
-
-HOSTED = {
-    "words": lambda folder: {}, "vectors": lambda folder: {"embed": HashEmbedder()}, "HTTP": lambda folder: {"by_http": True}, "encrypted": encrypted_below,
-}  # fmt: skip
-"""Ways in which a facade stands over a memory: the settings of a `HostedPort` for a folder."""
 
 
 TEXTS = [

@@ -30,7 +30,7 @@ from amemorix.facades.procedural import (
 from amemorix.testing import HashEmbedder
 from doors import served
 from entrance import call
-from suite import HOSTED, FacadeSuite, HostedPort, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 
 DATA = Path(__file__).parents[1] / "data" / "flows"
 REFUND = {
@@ -103,8 +103,8 @@ class FlowsPort(HostedPort):
 @pytest.mark.parametrize("way", ["words", "vectors", "HTTP"])
 class TestFlows(FacadeSuite):
     @pytest.fixture
-    async def port(self, tmp_path: Path, way: str) -> AsyncIterator[FlowsPort]:
-        async with FlowsPort(tmp_path, "model" if way == "vectors" else "meaning", **HOSTED[way](tmp_path)) as port:
+    async def port(self, tmp_path: Path, way: Way) -> AsyncIterator[FlowsPort]:
+        async with FlowsPort(tmp_path, way) as port:
             yield port
 
 

@@ -26,7 +26,7 @@ from amemorix.testing import FrozenClock, HashEmbedder
 from postgres_server import postgres
 from redis_server import redis_server
 from rooms_stand_ins import Meilisearch, Pinecone
-from suite import HOSTED, FacadeSuite, HostedPort, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 
 BASE: set[Lack] = {"metadata", "similarity"}
 """An entry has no metadata, and does not say how similar it is."""
@@ -233,7 +233,6 @@ class KernelPort(HostedPort, RoomsPort):
 @pytest.mark.parametrize("way", ["words", "vectors", "HTTP", "encrypted"])
 class TestKernel(FacadeSuite):
     @pytest.fixture
-    async def port(self, clock: FrozenClock, tmp_path: Path, way: str) -> AsyncIterator[KernelPort]:
-        lack: Lack = "model" if way == "vectors" else "meaning"
-        async with KernelPort(tmp_path, lack, clock=clock, **HOSTED[way](tmp_path)) as port:
+    async def port(self, clock: FrozenClock, tmp_path: Path, way: Way) -> AsyncIterator[KernelPort]:
+        async with KernelPort(tmp_path, way, clock=clock) as port:
             yield port

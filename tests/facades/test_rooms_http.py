@@ -19,7 +19,7 @@ from amemorix.config.model import Http
 from amemorix.errors import InvalidRequest, TooLarge, fault_of
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.tokens import Tokens
-from amemorix.testing import FrozenClock, HashEmbedder
+from amemorix.testing import FrozenClock
 from doors import web_client
 from suite import FacadeSuite, HostedPort, Lack, Text
 
@@ -30,7 +30,7 @@ class HttpPort(HostedPort):
     """Rooms over HTTP as the suite calls them."""
 
     refuses = (InvalidRequest, TooLarge)
-    lacks: Collection[Lack] = ("metadata", "similarity", "model")
+    lacks: Collection[Lack] = ("metadata", "similarity")
 
     async def begin(self, stack: AsyncExitStack) -> None:
         self.web = await stack.enter_async_context(web_client(self.host))
@@ -83,7 +83,7 @@ class TestHttp(FacadeSuite):
     @pytest.fixture
     async def port(self, tmp_path: Path) -> AsyncIterator[HttpPort]:
         clock = FrozenClock(int(time()) + 3600)  # what has expired when it is told is judged by the daemon's own
-        async with HttpPort(tmp_path, clock=clock, embed=HashEmbedder()) as port:
+        async with HttpPort(tmp_path, "vectors", clock=clock) as port:
             yield port
 
 

@@ -28,7 +28,7 @@ from doors import served
 from endpoint import ScriptedEndpoint
 from endpoint import served as endpoint_served
 from entrance import call
-from suite import HOSTED, FacadeSuite, HostedPort, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 from xaibo_package import xaibo_importable
 
 ALL = [AMemorixMemory, AMemorixChunker, AMemorixEmbedder, AMemorixVectorIndex]
@@ -93,9 +93,8 @@ class MemoriesPort(HostedPort):
 @pytest.mark.parametrize("way", ["words", "vectors", "HTTP"])
 class TestMemories(FacadeSuite):
     @pytest.fixture
-    async def port(self, tmp_path: Path, way: str) -> AsyncIterator[MemoriesPort]:
-        lack: Lack = "model" if way == "vectors" else "meaning"
-        async with MemoriesPort(tmp_path, lack, **HOSTED[way](tmp_path)) as port:
+    async def port(self, tmp_path: Path, way: Way) -> AsyncIterator[MemoriesPort]:
+        async with MemoriesPort(tmp_path, way) as port:
             yield port
 
 

@@ -25,8 +25,8 @@ class Rooms:
     `adapter` may also be a memory, a host or its configuration file. `also` are searched and read after it, each id counts
     once; what is deleted there is deleted everywhere, and only the first is written to. `embed` makes the vectors of
     entries and queries that bring none; where it fails, words have to do. With `dedupe` an entry without an id and with the
-    `data` of one that is in the room gives that one back, however many write at once. With `strict` a failure is raised; else it is logged, and `create_memory` gives None. What does not fit is always
-    raised, as InvalidRequest.
+    `data` of one that is in the room gives that one back, however many write at once. With `strict` a failure is raised; else it is
+    logged, and `create_memory` gives None. What does not fit is always raised, as InvalidRequest.
     """
 
     def __init__(
