@@ -218,7 +218,7 @@ def unless(port: Port, *needed: Lack) -> None:
 class FacadeSuite:
     """The cases; `many` is how many texts the larger ones store."""
 
-    many = 100
+    many = 40
 
     async def test_texts_come_back_byte_for_byte(self, port: Port) -> None:
         got = [await port.put(f"t{n}", text) for n, text in enumerate(TEXTS)]
