@@ -12,8 +12,8 @@ from .language.normalise import clean_text, normalise_name, unstorable
 from .ops import ScopedRequest
 
 __all__ = [
-    "AskingRequest", "ChatRequest", "Count", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "Offset",
-    "OneOrMore", "PathInput", "RequiredName", "Tags", "TimeInput", "WholeText",
+    "AskingRequest", "ChatRequest", "Count", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "NextCursor", "Offset",
+    "OneOrMore", "PathInput", "RequiredName", "Tags", "TimeInput", "TimeToLive", "WholeText", "one_expiry",
 ]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
@@ -93,8 +93,17 @@ RequiredName = Annotated[Name, Field(min_length=1)]
 Tags = Annotated[list[RequiredName], BeforeValidator(_one_or_more), Field(max_length=1_000)]
 LetteredName = Annotated[RequiredName, AfterValidator(_has_letters)]
 """A name by which something can be known."""
+TimeToLive = Annotated[float | None, Field(gt=0, description="The same, counted from now.")]
+NextCursor = Annotated[str, Field(description="Give it as `cursor` for the next page; empty on the last one.")]
 OneOrMore = BeforeValidator(_one_or_more)
 """Of a list: its one item may be given alone."""
+
+
+def one_expiry(request: Any) -> Any:
+    """Refuse both `expires_at` and `ttl_seconds`: a check of a whole request."""
+    if request.ttl_seconds is not None and request.expires_at is not None:
+        raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
+    return request
 
 
 class ChatRequest(ScopedRequest):

@@ -357,6 +357,7 @@ class AddFact(TypedDict, total=False):
 class AddVectors(TypedDict, total=False):
     """What to store."""
     space: Required[str]
+    create: bool
     items: Required[Sequence[VectorInput]]
 
 
@@ -958,6 +959,7 @@ class CreateSpace(TypedDict, total=False):
     space: Required[str]
     dimension: int | None
     metric: Literal['cosine']
+    replace_empty: bool
 
 
 class CreateTask(TypedDict, total=False):
@@ -1054,6 +1056,7 @@ class DeleteVectors(TypedDict, total=False):
     space: Required[str]
     ids: list[str]
     filters: Mapping[str, Any]
+    drop_empty: bool
 
 
 class DeletedBackup(TypedDict):
@@ -2112,6 +2115,7 @@ class IngestText(TypedDict, total=False):
     entities: Sequence[EntityInput] | list[str]
     relations: Sequence[RelationInput]
     external_id: str
+    same_text: Literal['store', 'keep', 'merge']
     wait: Literal['', 'indexed', 'vectors']
 
 

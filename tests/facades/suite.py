@@ -13,15 +13,22 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-__all__ = ["FacadeSuite", "Lack", "Port", "Text"]
+from amemorix import AMemorixHostService, Client
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from database_file import lay_empty_database
+from doors import served
+
+__all__ = ["FacadeSuite", "HostedPort", "Lack", "Port", "Text", "Way"]
 
 Lack = Literal[
     "ids",  # it makes ids itself, so the same id cannot be put again or into another space
@@ -103,6 +110,65 @@ class Port(Protocol):
         ...
 
 
+Way = Literal["words", "vectors", "HTTP", "encrypted"]
+"""How a facade stands over a memory; but for `vectors` it goes by words."""
+
+
+class HostedPort:
+    """What ports over a memory share: it is kept below a folder, and opened anew for a restart."""
+
+    lacks: Collection[Lack] = ()
+
+    def __init__(self, folder: Path, way: Way, *, clock: FrozenClock | None = None) -> None:
+        self._folder, self._way = folder, way
+        self.clock = clock or FrozenClock()
+        self.lacks = {*self.lacks, "model" if way == "vectors" else "meaning"}
+        if way != "HTTP":
+            self.lacks |= {"loops"}
+        self.host: AMemorixHostService
+        self.memory: Any
+        """What is handed to the facade."""
+
+    async def __aenter__(self) -> Self:
+        settings: dict[str, Any] = {"embed": HashEmbedder()} if self._way == "vectors" else {}
+        if self._way == "encrypted":
+            pytest.importorskip("sqlcipher3")
+            key = self._folder / "key"
+            key.write_text("5a" * 32, "utf-8")
+            key.chmod(0o600)
+            settings["storage"] = {"encryption": {"enabled": True, "key_file": str(key)}}
+        else:
+            lay_empty_database(self._folder)
+        async with AsyncExitStack() as stack:
+            self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **settings))
+            await self.begin(stack)
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._open.aclose()
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        """Make what asks the memory, which is open."""
+        self.memory = self.host
+        if self._way == "HTTP":
+            self.memory = stack.enter_context(closing(Client(await stack.enter_async_context(served(self.host)))))
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock.now(), UTC)
+
+    async def settle(self) -> None:
+        await self.host.settle()
+
+    async def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    async def reopened(self) -> Self:
+        await self._open.aclose()
+        return await self.__aenter__()
+
+
 TEXTS = [
     "The ferry to the island leaves at nine.", "  leading and trailing white space  ", "\n\nblank lines before and after\n\n",
     "Windows\r\nline ends\r\n", "tab\tbetween\twords\t", "First line.\n\nParagraph after a blank line", "one\n\n\n\nfour breaks",
@@ -152,7 +218,7 @@ def unless(port: Port, *needed: Lack) -> None:
 class FacadeSuite:
     """The cases; `many` is how many texts the larger ones store."""
 
-    many = 100
+    many = 40
 
     async def test_texts_come_back_byte_for_byte(self, port: Port) -> None:
         got = [await port.put(f"t{n}", text) for n, text in enumerate(TEXTS)]

@@ -21,6 +21,7 @@ from cryptography.fernet import Fernet
 from pydantic import BaseModel, ValidationError
 
 import amemorix.facades.exo as exo
+from amemorix import AMemorixHostService
 from amemorix.extras import EXTRAS
 from amemorix.facades.exo import (
     AgentMemory,
@@ -57,16 +58,14 @@ from amemorix.facades.exo import (
     generate_summary,
 )
 from amemorix.facades.exo.base import item_of
-from amemorix.testing import HashEmbedder, memory_host
 from postgres_server import postgres
 
 KEY, OTHER_KEY = Fernet.generate_key().decode(), Fernet.generate_key().decode()
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[KernelStore]:
-    async with memory_host(tmp_path) as host:
-        yield KernelStore(host)
+async def store(host: AMemorixHostService) -> KernelStore:
+    return KernelStore(host)
 
 
 def fact(content: str, **fields: Any) -> MemoryItem:
@@ -305,23 +304,22 @@ class TestMemUpdateChecker:
         assert decision.action == UpdateAction.ADD
         assert decision.reason
 
-    async def test_the_most_similar_of_the_same_user_are_compared(self, tmp_path: Path) -> None:
-        async with memory_host(tmp_path, embed=HashEmbedder()) as host:
-            store, ann = KernelStore(host), MemoryMetadata(user_id="ann")
-            for n in range(8):
-                await store.add(fact(f"Ann keeps {n} grey cats in Lisbon", metadata=ann))
-            await store.add(fact("Ann keeps grey cats in Lisbon", metadata=MemoryMetadata(user_id="bob")))
-            await store.add(fact("Ann paints boats", metadata=ann))
-            await host.settle()
-            model = Model({"action": "add"}, {"action": "add"}, {"action": "add"})
-            checker = MemUpdateChecker(store, model, similarity_threshold=0.6, top_k=3)
-            await checker.check(fact("Ann keeps grey cats in Lisbon", metadata=ann))
-            assert model.asked[0].count("grey cats") == 4
-            assert "bob" not in model.asked[0] and "boats" not in model.asked[0]
-            assert (
-                await checker.check(fact("The ferry leaves at nine", metadata=ann))
-            ).reason == "nothing similar is known"
-            assert len(model.asked) == 1
+    async def test_the_most_similar_of_the_same_user_are_compared(self, dense_host: AMemorixHostService) -> None:
+        store, ann = KernelStore(dense_host), MemoryMetadata(user_id="ann")
+        for n in range(8):
+            await store.add(fact(f"Ann keeps {n} grey cats in Lisbon", metadata=ann))
+        await store.add(fact("Ann keeps grey cats in Lisbon", metadata=MemoryMetadata(user_id="bob")))
+        await store.add(fact("Ann paints boats", metadata=ann))
+        await dense_host.settle()
+        model = Model({"action": "add"}, {"action": "add"}, {"action": "add"})
+        checker = MemUpdateChecker(store, model, similarity_threshold=0.6, top_k=3)
+        await checker.check(fact("Ann keeps grey cats in Lisbon", metadata=ann))
+        assert model.asked[0].count("grey cats") == 4
+        assert "bob" not in model.asked[0] and "boats" not in model.asked[0]
+        assert (
+            await checker.check(fact("The ferry leaves at nine", metadata=ann))
+        ).reason == "nothing similar is known"
+        assert len(model.asked) == 1
 
     async def test_without_a_model_it_goes_by_the_words(self) -> None:
         checker = MemUpdateChecker(Found(fact("Ann likes green tea.", id="k")))
@@ -494,22 +492,21 @@ class TestMigrationRunner:
 
 
 class TestIntegration:
-    async def test_category_encryption_and_duplicates_together(self, tmp_path: Path) -> None:
-        async with memory_host(tmp_path, embed=HashEmbedder()) as host:
-            within, bus, told = KernelStore(host, "a"), EventBus(), list[tuple[str, Any]]()
-            bus.on("memory:added", lambda item: told.append(("added", item.content)))
-            sealed = EncryptedMemoryStore(within, KEY, embed=within.embed)
-            model = Model()
-            checker = MemUpdateChecker(MemoryEventEmitter(sealed, bus=bus), model)
-            memory = LongTermMemory("a", checker)
-            await memory.add(fact("Ann keeps two cats", id="k", category=MemoryCategory.USER_PROFILE))
-            model.answers = [{"action": "update", "target_id": "k", "merged_content": "Ann keeps two cats and a dog"}]
-            await memory.add(fact("Ann keeps a dog", category=MemoryCategory.USER_PROFILE))
-            assert '"Ann keeps two cats"' in model.asked[0]
-            assert await contents(memory, category=MemoryCategory.USER_PROFILE) == ["Ann keeps two cats and a dog"]
-            assert await contents(memory, category=MemoryCategory.SEMANTIC) == []
-            assert (await contents(within))[0].startswith("gAAAA")
-            assert told == [("added", "Ann keeps two cats"), ("added", "Ann keeps two cats and a dog")]
+    async def test_category_encryption_and_duplicates_together(self, dense_host: AMemorixHostService) -> None:
+        within, bus, told = KernelStore(dense_host, "a"), EventBus(), list[tuple[str, Any]]()
+        bus.on("memory:added", lambda item: told.append(("added", item.content)))
+        sealed = EncryptedMemoryStore(within, KEY, embed=within.embed)
+        model = Model()
+        checker = MemUpdateChecker(MemoryEventEmitter(sealed, bus=bus), model)
+        memory = LongTermMemory("a", checker)
+        await memory.add(fact("Ann keeps two cats", id="k", category=MemoryCategory.USER_PROFILE))
+        model.answers = [{"action": "update", "target_id": "k", "merged_content": "Ann keeps two cats and a dog"}]
+        await memory.add(fact("Ann keeps a dog", category=MemoryCategory.USER_PROFILE))
+        assert '"Ann keeps two cats"' in model.asked[0]
+        assert await contents(memory, category=MemoryCategory.USER_PROFILE) == ["Ann keeps two cats and a dog"]
+        assert await contents(memory, category=MemoryCategory.SEMANTIC) == []
+        assert (await contents(within))[0].startswith("gAAAA")
+        assert told == [("added", "Ann keeps two cats"), ("added", "Ann keeps two cats and a dog")]
 
     async def test_what_a_model_reads_is_stored_with_its_category(self, store: KernelStore) -> None:
         model = Model('```json\n["Ann likes tea", " "]\n```', ["Asking twice helped"], [])
@@ -688,18 +685,25 @@ class TestShortTermMemory:
         await memory.add(AIMemory(content="calls", tool_calls=[{"name": "without an id"}]))
         assert await contents(memory) == ["q", "", "r1", "r2"]
 
-    async def test_turns_go_into_a_memory(self, tmp_path: Path) -> None:
-        async with memory_host(tmp_path) as host:
-            memory = ShortTermMemory(memory=host)
-            meta = MemoryMetadata(user_id="ann", session_id="s")
-            await memory.add(HumanMemory(content="I live in Lisbon.", metadata=meta))
-            await memory.add(AIMemory(content="Nice.", metadata=meta))
-            await memory.add(SystemMemory(content="be kind", metadata=meta))
-            held = await host.invoke("memory_text_admin", {"action": "list", "chat_id": "exo:session:s"})
-            assert [(one["text"], one["speaker"]) for one in held["items"]] == [
-                ("Nice.", "assistant"),
-                ("I live in Lisbon.", "ann"),
-            ]
+    async def test_turns_go_into_a_memory(self, host: AMemorixHostService) -> None:
+        memory = ShortTermMemory(memory=host)
+        meta = MemoryMetadata(user_id="ann", session_id="s")
+        await memory.add(HumanMemory(content="I live in Lisbon.", metadata=meta))
+        await memory.add(AIMemory(content="Nice.", metadata=meta))
+        await memory.add(SystemMemory(content="be kind", metadata=meta))
+        held = await host.invoke("memory_text_admin", {"action": "list", "chat_id": "exo:session:s"})
+        assert [(one["text"], one["speaker"]) for one in held["items"]] == [
+            ("Nice.", "assistant"),
+            ("I live in Lisbon.", "ann"),
+        ]
+        store = KernelStore(host, "session:s")
+        _, _, since = await store.changes(None)
+        await memory.add(HumanMemory(content="I moved to Porto.", metadata=meta))
+        assert (await store.changes(since))[:2] == ([], 0)
+        await store.add(HumanMemory(content="kept elsewhere"))
+        again = await host.invoke("memory_text_admin", {"action": "list", "chat_id": "exo:session:s"})
+        assert [one["text"] for one in again["items"]] == ["I moved to Porto.", "Nice.", "I live in Lisbon."]
+        assert await contents(store) == ["kept elsewhere"]
 
 
 async def test_memories_are_searched_together(store: KernelStore) -> None:

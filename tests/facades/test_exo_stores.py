@@ -31,6 +31,7 @@ from amemorix.facades.exo import (
     ShortTermMemory,
 )
 from amemorix.testing import HashEmbedder, memory_host
+from database_file import lay_empty_database
 from doors import opened_through
 from postgres_server import postgres
 from suite import FacadeSuite, Lack, Port, Text
@@ -57,6 +58,7 @@ class Opened:
 
     async def open(self) -> None:
         vectors = {"embed": HashEmbedder()} if "vectors" in self.kind else {}
+        lay_empty_database(self._folder)
         if "HTTP" in self.kind:
             self.host = await self._stack.enter_async_context(opened_through("Client", self._folder, **vectors))
         elif "PostgreSQL" not in self.kind and self.kind != "short":
@@ -334,59 +336,61 @@ async def test_nothing_is_kept_twice(opened: Opened) -> None:
     assert len(await store.search(metadata=bob)) == 1
 
 
-async def test_nothing_crosses_into_a_namespace(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        await host.invoke("ingest_text", {"text": "the kettle of everybody", "scope": "global"})
-        await host.invoke("ingest_text", {"text": "the kettle of a chat", "chat_id": "exo:a"})
-        await host.invoke("ingest_messages", {"chat_id": "exo:a", "messages": [{"text": "a kettle", "speaker": "x"}]})
-        one, other = KernelStore(host, "a"), KernelStore(host, "b")
-        await other.add(HumanMemory(content="the kettle of b"))
-        assert await one.search() == await one.search(query="kettle") == []
-        assert await one.clear() == 0
-        assert len(await other.search(query="kettle")) == 1
+@pytest.mark.parametrize("kind", ["kernel"])
+async def test_nothing_crosses_into_a_namespace(opened: Opened) -> None:
+    host = opened.host
+    await host.invoke("ingest_text", {"text": "the kettle of everybody", "scope": "global"})
+    await host.invoke("ingest_text", {"text": "the kettle of a chat", "chat_id": "exo:a"})
+    await host.invoke("ingest_messages", {"chat_id": "exo:a", "messages": [{"text": "a kettle", "speaker": "x"}]})
+    one, other = KernelStore(host, "a"), KernelStore(host, "b")
+    await other.add(HumanMemory(content="the kettle of b"))
+    assert await one.search() == await one.search(query="kettle") == []
+    assert await one.clear() == 0
+    assert len(await other.search(query="kettle")) == 1
 
 
-async def test_what_is_said_of_somebody_is_read_from_items(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        store, ann = KernelStore(host, "a"), MemoryMetadata(user_id="ann")
-        await store.add(HumanMemory(content="I live in Lisbon.", metadata=ann))
-        await store.add(
-            MemoryItem(content="I live in Berlin.", memory_type="human", category=MemoryCategory.VARIABLE, metadata=ann)
-        )
-        await EncryptedMemoryStore(store, KEY).add(HumanMemory(content="I live in Rome.", metadata=ann))
-        await host.settle()
-        told = await host.invoke("memory_fact_admin", {"action": "list", "scope": "all"})
-        assert "Berlin" not in str(told) and "Rome" not in str(told) and "gAAAA" not in str(told)
-        assert "ann" in str(
-            await host.invoke("memory_text_admin", {"action": "list", "scope": "all", "person_id": "ann"})
-        )
+@pytest.mark.parametrize("kind", ["kernel"])
+async def test_what_is_said_of_somebody_is_read_from_items(opened: Opened) -> None:
+    host = opened.host
+    store, ann = KernelStore(host, "a"), MemoryMetadata(user_id="ann")
+    await store.add(HumanMemory(content="I live in Lisbon.", metadata=ann))
+    await store.add(
+        MemoryItem(content="I live in Berlin.", memory_type="human", category=MemoryCategory.VARIABLE, metadata=ann)
+    )
+    await EncryptedMemoryStore(store, KEY).add(HumanMemory(content="I live in Rome.", metadata=ann))
+    await host.settle()
+    told = await host.invoke("memory_fact_admin", {"action": "list", "scope": "all"})
+    assert "Berlin" not in str(told) and "Rome" not in str(told) and "gAAAA" not in str(told)
+    assert "ann" in str(await host.invoke("memory_text_admin", {"action": "list", "scope": "all", "person_id": "ann"}))
 
 
-async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, embed=HashEmbedder()) as host:
-        within = KernelStore(host, "a")
-        store = EncryptedMemoryStore(within, KEY, embed=within.embed)
-        for id_, text in (("safe", "the number of the safe is 1234"), ("dog", "the dog sleeps in the barn")):
-            await store.add(MemoryItem(id=id_, content=text, memory_type="fact", metadata=MemoryMetadata(user_id=id_)))
-        assert [one.id for one in await store.search(query="number of the safe", limit=1)] == ["safe"]
-        assert [
-            one.id for one in await store.search(query="number of the safe", metadata=MemoryMetadata(user_id="dog"))
-        ] == ["dog"]
-        await store.add(MemoryItem(id="safe", content="a horse", memory_type="fact"))
-        assert [one.content for one in await store.search(query="the horse", limit=1)] == ["a horse"]
-        assert await store.clear() == 2
-        assert await store.search(query="the horse") == []
-        with pytest.raises(MemoryError, match="embed"):
-            EncryptedMemoryStore(ShortTermMemory(), KEY, embed=within.embed)
+@pytest.mark.parametrize("kind", ["kernel with vectors"])
+async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(opened: Opened) -> None:
+    host = opened.host
+    within = KernelStore(host, "a")
+    store = EncryptedMemoryStore(within, KEY, embed=within.embed)
+    for id_, text in (("safe", "the number of the safe is 1234"), ("dog", "the dog sleeps in the barn")):
+        await store.add(MemoryItem(id=id_, content=text, memory_type="fact", metadata=MemoryMetadata(user_id=id_)))
+    assert [one.id for one in await store.search(query="number of the safe", limit=1)] == ["safe"]
+    assert [
+        one.id for one in await store.search(query="number of the safe", metadata=MemoryMetadata(user_id="dog"))
+    ] == ["dog"]
+    await store.add(MemoryItem(id="safe", content="a horse", memory_type="fact"))
+    assert [one.content for one in await store.search(query="the horse", limit=1)] == ["a horse"]
+    assert await store.clear() == 2
+    assert await store.search(query="the horse") == []
+    with pytest.raises(MemoryError, match="embed"):
+        EncryptedMemoryStore(ShortTermMemory(), KEY, embed=within.embed)
 
 
-async def test_an_item_whose_vector_does_not_fit_is_not_stored(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        store = KernelStore(host, "a")
-        await store.add(MemoryItem(id="1", content="first", memory_type="fact", embedding=[1.0, 0.0]))  # type: ignore[call-arg]
-        for vector in ([1.0], [], [1.0] * 9_000):
-            for id_ in ("1", "2"):
-                with pytest.raises(MemoryError, match="dimension"):
-                    await store.add(MemoryItem(id=id_, content="second", memory_type="fact", embedding=vector))  # type: ignore[call-arg]
-        assert [one.content for one in await store.search()] == ["first"]
-        assert [one.content for one in await store.search(vector=[1.0, 0.0])] == ["first"]
+@pytest.mark.parametrize("kind", ["kernel"])
+async def test_an_item_whose_vector_does_not_fit_is_not_stored(opened: Opened) -> None:
+    host = opened.host
+    store = KernelStore(host, "a")
+    await store.add(MemoryItem(id="1", content="first", memory_type="fact", embedding=[1.0, 0.0]))  # type: ignore[call-arg]
+    for vector in ([1.0], [], [1.0] * 9_000):
+        for id_ in ("1", "2"):
+            with pytest.raises(MemoryError, match="dimension"):
+                await store.add(MemoryItem(id=id_, content="second", memory_type="fact", embedding=vector))  # type: ignore[call-arg]
+    assert [one.content for one in await store.search()] == ["first"]
+    assert [one.content for one in await store.search(vector=[1.0, 0.0])] == ["first"]

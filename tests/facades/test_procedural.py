@@ -10,7 +10,7 @@ import tomllib
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,10 @@ from amemorix.facades.procedural import (
     sync_folder,
     sync_registry,
 )
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder
 from doors import served
 from entrance import call
-from suite import FacadeSuite, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 
 DATA = Path(__file__).parents[1] / "data" / "flows"
 REFUND = {
@@ -58,19 +58,15 @@ async def kept(memory: ProceduralMemory, text: str, name: str = "", agent: str =
     return await memory.memorize(text, how.pop("flow_id", name or text), name or text, agent_id=agent, **how)
 
 
-class FlowsPort:
+class FlowsPort(HostedPort):
     """Flows as the suite calls them: an agent is a space, the id a flow's, the text what a flow is found by."""
 
     refuses = ValueError
+    lacks: Collection[Lack] = ("metadata", "similarity", "expiry")
 
-    def __init__(self, memory: ProceduralMemory, host: AMemorixHostService, clock: FrozenClock, *lacks: Lack) -> None:
-        self.memory, self.host, self.clock = memory, host, clock
-        self.lacks: Collection[Lack] = {"metadata", "similarity", "expiry", "loops", *lacks}
-        self.again: Any
-
-    @property
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.clock.now(), UTC)
+    async def begin(self, stack: AsyncExitStack) -> None:
+        await super().begin(stack)
+        self.memory = over(self.memory)
 
     async def put(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None,
@@ -103,31 +99,13 @@ class FlowsPort:
     async def clear(self, *, space: str = "a") -> object:
         return await sync_registry(self.memory, space, [], allow_empty=True)
 
-    async def settle(self) -> None:
-        await self.host.settle()
 
-    async def advance(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-
-    async def reopened(self) -> FlowsPort:
-        await self.host.stop()
-        return await self.again()
-
-
-@pytest.mark.parametrize("embed", [None, HashEmbedder()], ids=["words", "vectors"])
+@pytest.mark.parametrize("way", ["words", "vectors", "HTTP"])
 class TestFlows(FacadeSuite):
     @pytest.fixture
-    async def port(self, tmp_path: Path, embed: HashEmbedder | None) -> AsyncIterator[FlowsPort]:
-        clock = FrozenClock()
-        async with AsyncExitStack() as stack:
-
-            async def opened() -> FlowsPort:
-                host = await stack.enter_async_context(memory_host(tmp_path, clock=clock, embed=embed))
-                port = FlowsPort(over(host), host, clock, "model" if embed else "meaning")
-                port.again = opened
-                return port
-
-            yield await opened()
+    async def port(self, tmp_path: Path, way: Way) -> AsyncIterator[FlowsPort]:
+        async with FlowsPort(tmp_path, way) as port:
+            yield port
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, TooLarge
 from amemorix.facades.rooms import IMemoryAdapter, InMemoryAdapter, MemoryEntry, Rooms
 from amemorix.facades.rooms.adapters.meilisearch import MeilisearchAdapter
@@ -27,7 +26,7 @@ from amemorix.testing import FrozenClock, HashEmbedder
 from postgres_server import postgres
 from redis_server import redis_server
 from rooms_stand_ins import Meilisearch, Pinecone
-from suite import FacadeSuite, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 
 BASE: set[Lack] = {"metadata", "similarity"}
 """An entry has no metadata, and does not say how similar it is."""
@@ -221,25 +220,19 @@ class TestPinecone(FacadeSuite):
             yield port
 
 
-@with_and_without_vectors
+class KernelPort(HostedPort, RoomsPort):
+    """Rooms in the memory itself."""
+
+    lacks: Collection[Lack] = BASE
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        await super().begin(stack)
+        self.rooms = Rooms(self.memory, strict=True, clock=self.clock)
+
+
+@pytest.mark.parametrize("way", ["words", "vectors", "HTTP", "encrypted"])
 class TestKernel(FacadeSuite):
     @pytest.fixture
-    async def port(self, clock: FrozenClock, opened: Any, embed: HashEmbedder | None) -> RoomsPort:
-        async def again() -> RoomsPort:
-            host = await opened(clock=clock, embed=embed)
-            port = KernelPort(Rooms(host, strict=True, clock=clock), clock, lacking(embed), "loops")
-            port.host, port.again = host, again
-            return port
-
-        return await again()
-
-
-class KernelPort(RoomsPort):
-    host: AMemorixHostService
-
-    async def settle(self) -> None:
-        await self.host.settle()
-
-    async def reopened(self) -> RoomsPort:
-        await self.host.stop()
-        return await self.again()
+    async def port(self, clock: FrozenClock, tmp_path: Path, way: Way) -> AsyncIterator[KernelPort]:
+        async with KernelPort(tmp_path, way, clock=clock) as port:
+            yield port

@@ -31,8 +31,9 @@ from amemorix.facades.rooms import (
 from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, room_of_chat
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
-from amemorix.testing import FrozenClock, HashEmbedder, scratch_config
-from entrance import call, data_of, hits, told
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, scratch_config
+from database_file import content
+from entrance import call, change, data_of, hits, told
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
 
@@ -178,6 +179,49 @@ async def test_other_refusals(rooms: Rooms, kernel: Rooms) -> None:
     assert await rooms.search_memory("  ", {"roomId": "r"}) == []
 
 
+async def test_each_room_has_a_dimension_of_its_own(kernel: Rooms, memory: AMemorixHostService) -> None:
+    for room, vector in (("r", [1.0, 0.0]), ("q", [0.0, 1.0, 0.0]), ("s", None)):
+        await kernel.create_memory({"id": "a", "data": f"alpha of {room}", "roomId": room, "embedding": vector})
+    for room, vector in (("r", [1.0, 0.0]), ("q", [0.0, 1.0, 0.0]), ("s", [1.0])):
+        near = await kernel.search_memory("alpha", {"roomId": room, "embedding": vector})
+        assert [one.data for one in near] == [f"alpha of {room}"]
+    assert [one.embedding for one in await kernel.get_all_memories("q")] == [[0, 1, 0]]
+    await stored(kernel, "beta", id="b", embedding=[1, 1])
+    await kernel.delete_memory_by_id("a", "r")
+    with pytest.raises(InvalidRequest, match="embedding"):
+        await stored(kernel, "gamma", embedding=[1, 1, 1])
+    await stored(kernel, "beta", id="b")  # the last vector goes with its entry's
+    await stored(kernel, "gamma", embedding=[1, 1, 1])
+    assert await found(kernel, "nothing", embedding=[1, 1, 1], limit=1) == ["gamma"]
+    await kernel.clear_memories("r")
+    await stored(kernel, "delta", embedding=[1])
+    for room in "rqs":
+        await kernel.clear_memories(room)
+    assert (await call(memory, "memory_vector_admin", "spaces"))["items"] == []
+
+
+async def test_the_vectors_of_rooms_that_had_one_space_are_kept(tmp_path: Path, clock: FrozenClock) -> None:
+    async with memory_host(tmp_path, clock=clock) as host:
+        rooms = Rooms(host, strict=True, clock=clock)
+        for room in ("r", "q"):
+            await rooms.create_memory({"id": "a", "data": f"alpha of {room}", "roomId": room, "embedding": [1, 0]})
+        await call(host, "memory_vector_admin", "create_space", space="mine")
+        folder = data_of(host)
+    change(folder, "update space_vectors set space = (select min(id) from vector_spaces)")
+    change(folder, "delete from vector_spaces where name = 'room:q'")
+    change(folder, "update vector_spaces set name = 'rooms' where name = 'room:r'")
+    change(folder, "drop index refs_by_hash")
+    change(folder, "pragma user_version = 6")
+    async with memory_host(tmp_path, clock=clock) as host:
+        rooms = Rooms(host, strict=True, clock=clock)
+        assert sorted(one["space"] for one in (await call(host, "memory_vector_admin", "spaces"))["items"]) == ["mine", "room:q", "room:r"]  # fmt: skip
+        for room in ("r", "q"):
+            (entry,) = await rooms.search_memory("nothing of this", {"roomId": room, "embedding": [1, 0]})
+            assert (entry.data, entry.embedding) == (f"alpha of {room}", [1, 0])
+        await rooms.clear_memories("q")
+        await rooms.create_memory({"data": "beta", "roomId": "q", "embedding": [1, 2, 3]})
+
+
 async def test_vectors_have_one_dimension(rooms: Rooms, kernel: Rooms) -> None:
     for one in (rooms, kernel):
         await stored(one, "the first", embedding=[1, 0, 0])
@@ -285,13 +329,22 @@ async def test_min_similarity_without_vectors_has_no_effect(rooms: Rooms, caplog
     assert caplog.text.count("minSimilarity has no effect") == 1
 
 
-async def test_the_same_data_is_kept_once_if_that_is_wanted(clock: FrozenClock) -> None:
-    async with Rooms(InMemoryAdapter(), dedupe=True, clock=clock) as rooms:
-        first = await stored(rooms, "said twice")
-        assert await stored(rooms, "said twice") == first
-        assert len(await rooms.get_all_memories("r")) == 1
-        await rooms.create_memory({"data": "said twice", "roomId": "elsewhere"})
-        assert len(await rooms.get_all_memories("elsewhere")) == 1
+@pytest.mark.parametrize("kept_in", ["the memory", "the process"])
+async def test_the_same_data_is_kept_once_if_that_is_wanted(
+    memory: AMemorixHostService, clock: FrozenClock, kept_in: str
+) -> None:
+    adapter: Any = memory if kept_in == "the memory" else InMemoryAdapter(clock=clock)
+    many = [Rooms(adapter, dedupe=True, strict=True, clock=clock) for _ in range(2)]
+    first = await stored(many[0], "said  twice", embedding=[1, 0])
+    clock.advance(60)
+    assert await stored(many[1], "said  twice", embedding=[0, 1]) == first
+    assert await many[0].get_all_memories("r") == [first]
+    await many[0].create_memory({"data": "said  twice", "roomId": "elsewhere"})
+    assert len(await many[0].get_all_memories("elsewhere")) == 1
+    assert (await stored(many[0], "said  twice", id="mine")).id == "mine"
+    told_at_once = await asyncio.gather(*(stored(many[n % 2], "said by everybody") for n in range(20)))
+    assert len({one.id for one in told_at_once}) == 1
+    assert [one.data for one in await many[0].get_all_memories("r")].count("said by everybody") == 1
 
 
 class Failing(InMemoryAdapter):
@@ -333,9 +386,24 @@ async def test_what_is_deleted_can_be_erased_at_once(memory: AMemorixHostService
     await stored(rooms, "it stays")
     await memory.settle()
     await rooms.delete_memory_by_id("zeppelin", "r")
-    files = [path.read_bytes() for path in data_of(memory).rglob("*") if path.is_file()]
+    files = [content(path) for path in data_of(memory).rglob("*") if path.is_file()]
     assert any(b"it stays" in one for one in files)
     assert [one for one in files if b"xylophone" in one or b"zeppelin" in one] == []
+
+
+async def test_a_room_that_is_erased_leaves_no_name(memory: AMemorixHostService, clock: FrozenClock) -> None:
+    rooms, room = Rooms(KernelAdapter(memory, purge=True), strict=True, clock=clock), "consulting-hour-of-ann"
+    for n in range(2):
+        await rooms.create_memory({"data": f"entry {n}", "roomId": room, "embedding": [1, n]})
+    await Rooms(memory).delete_memory_by_id((await rooms.get_all_memories(room))[0].id, room)
+    await rooms.clear_memories(room)
+    files = [content(path) for path in data_of(memory).rglob("*") if path.is_file()]
+    assert [one for one in files if room.encode() in one] == []
+    written = asyncio.gather(*(rooms.create_memory({"data": f"more {n}", "roomId": room}) for n in range(5)))
+    await rooms.clear_memories(room)
+    await written
+    await rooms.clear_memories(room)
+    assert await rooms.get_all_memories(room) == []
 
 
 def test_the_rooms_of_a_folder_are_used_from_any_loop(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import json
 import math
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,12 @@ from amemorix import AMemorixHostService
 from amemorix.facades import xaibo as modules
 from amemorix.facades.access import shared
 from amemorix.facades.xaibo import AMemorixChunker, AMemorixEmbedder, AMemorixMemory, AMemorixVectorIndex
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock
 from doors import served
 from endpoint import ScriptedEndpoint
 from endpoint import served as endpoint_served
 from entrance import call
-from suite import FacadeSuite, Lack, Text
+from suite import FacadeSuite, HostedPort, Lack, Text, Way
 from xaibo_package import xaibo_importable
 
 ALL = [AMemorixMemory, AMemorixChunker, AMemorixEmbedder, AMemorixVectorIndex]
@@ -50,79 +49,53 @@ def xaibo() -> Iterator[None]:
         yield
 
 
-class MemoriesPort:
+class MemoriesPort(HostedPort):
     """Memories as the suite calls them: a space is a namespace."""
 
     refuses = ValueError
+    lacks: Collection[Lack] = ("ids", "expiry")
 
-    def __init__(self, host: AMemorixHostService, clock: FrozenClock, *lacks: Lack) -> None:
-        self.host, self.clock = host, clock
-        self.lacks: Collection[Lack] = {"ids", "expiry", "loops", *lacks}
-        self.again: Callable[[], Any]
-
-    def memory(self, space: str) -> AMemorixMemory:
-        return AMemorixMemory.over(self.host, namespace=space)
-
-    @property
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.clock.now(), UTC)
+    def of(self, space: str) -> AMemorixMemory:
+        return AMemorixMemory.over(self.memory, namespace=space)
 
     async def put(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None,
         expires_at: datetime | None = None,
     ) -> str:  # fmt: skip
-        return await self.memory(space).store_memory(text, dict(metadata or {}))
+        return await self.of(space).store_memory(text, dict(metadata or {}))
 
     async def get(self, id: str, *, space: str = "a") -> Text | None:
-        found = await self.memory(space).get_memory(id)
+        found = await self.of(space).get_memory(id)
         return found and Text(found["id"], found["content"], found["attributes"])
 
     async def search(self, query: str, *, space: str = "a", limit: int = 10) -> Sequence[Text]:
         return [
             Text(one.memory_id, one.content, one.attributes, one.similarity_score)
-            for one in await self.memory(space).search_memory(query, limit)
+            for one in await self.of(space).search_memory(query, limit)
         ]
 
     async def list(self, *, space: str = "a") -> Sequence[Text]:
-        found = await self.memory(space).list_memories()
+        found = await self.of(space).list_memories()
         return [Text(one["id"], one["content"], one["attributes"]) for one in found]
 
     async def update(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None
     ) -> object:
-        return await self.memory(space).update_memory(id, text, dict(metadata) if metadata else None)
+        return await self.of(space).update_memory(id, text, dict(metadata) if metadata else None)
 
     async def delete(self, id: str, *, space: str = "a") -> object:
-        return await self.memory(space).delete_memory(id)
+        return await self.of(space).delete_memory(id)
 
     async def clear(self, *, space: str = "a") -> object:
         return [await self.delete(one.id, space=space) for one in await self.list(space=space)]
 
-    async def settle(self) -> None:
-        await self.host.settle()
 
-    async def advance(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-
-    async def reopened(self) -> MemoriesPort:
-        await self.host.stop()
-        return await self.again()
-
-
-@pytest.mark.parametrize("embed", [None, HashEmbedder()], ids=["words", "vectors"])
+@pytest.mark.parametrize("way", ["words", "vectors", "HTTP"])
 class TestMemories(FacadeSuite):
     @pytest.fixture
-    async def port(self, tmp_path: Path, embed: HashEmbedder | None) -> AsyncIterator[MemoriesPort]:
-        clock = FrozenClock()
-        async with AsyncExitStack() as stack:
-
-            async def opened() -> MemoriesPort:
-                host = await stack.enter_async_context(memory_host(tmp_path, clock=clock, embed=embed))
-                port = MemoriesPort(host, clock, "model" if embed else "meaning")
-                port.again = opened
-                return port
-
-            yield await opened()
+    async def port(self, tmp_path: Path, way: Way) -> AsyncIterator[MemoriesPort]:
+        async with MemoriesPort(tmp_path, way) as port:
+            yield port
 
 
 @pytest.fixture

@@ -126,6 +126,15 @@ async def test_paths_and_methods_that_are_not_there(web: httpx.AsyncClient) -> N
     assert wrong.headers["allow"] == "POST"
 
 
+@pytest.mark.parametrize(("boundary", "content"), [
+    ("", b"--x"), ("; boundary=x", b'--x\r\ncontent-disposition: form-data; name="a"; filename="b"\r\n\r\nc\r\n--x--\r\n'),
+])  # fmt: skip
+async def test_a_form_that_cannot_be_read_says_so(web: httpx.AsyncClient, boundary: str, content: bytes) -> None:
+    headers = {"content-type": f"multipart/form-data{boundary}"}
+    answer = await web.post("/ui/look", content=content, headers=headers)
+    assert (answer.status_code, answer.json()["error_code"]) == (400, "invalid_request"), answer.text
+
+
 async def test_openapi_describes_every_operation(web: httpx.AsyncClient) -> None:
     document = (await web.get("/openapi.json")).json()
     assert document["openapi"] == "3.1.0"

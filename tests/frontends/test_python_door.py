@@ -10,7 +10,7 @@ import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from itertools import count
 from pathlib import Path
 
@@ -328,6 +328,23 @@ def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
         (new,) = memory.update(id_, "The lease runs on and on").ids
         after = memory.call("memory_text_admin", action="get", ids=[new], scope="all")["items"][0]["expires_at"]
         assert after == before > 250_000_000_000
+
+
+@pytest.mark.parametrize("until", [datetime(5500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])
+def test_a_far_year_is_no_number_of_milliseconds(tmp_path: Path, until: datetime) -> None:
+    with opened(tmp_path) as memory:
+        for given in (until, until.timestamp(), until.isoformat()):
+            memory.call(
+                "ingest_text", chat_id="club", source="s", external_id="x", text="The lease runs on", expires_at=given
+            )
+            (item,) = memory.call("memory_document_admin", action="list", chat_id="club")["items"]
+            assert item["expires_at"] == until.timestamp()
+        memory.call(
+            "memory_document_admin", action="set", source="s", external_ids=["x"], expires_at=item["expires_at"]
+        )
+        memory.add("The ship lands", chat="club", time=until)
+        (hit,) = memory.search("ship", chat="club")
+        assert hit.time == until
 
 
 def test_what_the_settings_keep_out_is_not_said_to_be_there(tmp_path: Path) -> None:

@@ -54,10 +54,6 @@ class SharedMemory:
         """The same for a thread that does not await."""
         return self._memory.call(component, {**(arguments or {}), **named})
 
-    async def settle(self) -> None:
-        """Wait until nothing is left to do in the background."""
-        await asyncio.to_thread(self._memory.settle)
-
     def close(self) -> None:
         """Close it, for all who share it; `shared` opens it anew. What was acknowledged is stored."""
         with _changing:

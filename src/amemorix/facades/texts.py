@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidRequest, MemoryFault, NotReady, TooLarge
+from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge
 from ..language.normalise import clean_text, unstorable
 
 if TYPE_CHECKING:
@@ -71,6 +71,40 @@ class Texts:
         self._refuse_unstored([answer])
         return answer
 
+    async def put_with_vector(
+        self, vector: Sequence[float] | None, vector_id: str, attributes: Mapping[str, Any], **item: Any
+    ) -> dict[str, Any]:
+        """As `put`, with the caller's own vector of the document; without one it loses the one that another wording had."""
+        if vector is not None:  # one that does not fit is refused before the text is stored
+            about = {"space": self.source, "dimension": len(vector), "replace_empty": True}
+            await self._call("memory_vector_admin", action="create_space", **about)
+        answer = await self.put(**item)
+        if answer["external_id"] != item["external_id"]:  # the same text is there already
+            return answer
+        if vector is not None:
+            ref = {"source": self.source, "chat_id": self.source, "external_id": item["external_id"]}
+            row = {"id": vector_id, "vector": vector, "attributes": attributes, "ref": ref}
+            await self.vectors("add", create=True, items=[row])
+        elif answer["reason"] or answer["superseded_ids"]:
+            await self.delete_vectors(ids=[vector_id])
+        return answer
+
+    async def vectors(self, action: str, **arguments: Any) -> dict[str, Any]:
+        """What `memory_vector_admin` answers of the vectors that callers brought; no items while there are none."""
+        try:
+            return await self._call("memory_vector_admin", action=action, space=self.source, **arguments)
+        except Exception as exc:
+            if isinstance(exc, NotFound) or isinstance(exc.__cause__, NotFound):
+                return {"items": []}
+            raise
+
+    async def delete_vectors(self, **which: Any) -> None:
+        """Delete those that `ids` or `filters` name, without either all; after the last any dimension will do.
+
+        Before their documents: with those they are hidden.
+        """
+        await (self.vectors("delete", drop_empty=True, **which) if which else self.vectors("drop_space"))
+
     async def put_all(self, items: Sequence[Mapping[str, Any]], *, wait: str = "") -> str:
         """Store several in one transaction. Gives the reason why what `wait` asks for is not there, empty if it is."""
         for item in items:
@@ -112,7 +146,7 @@ class Texts:
             asked = MOST_HITS
 
     async def delete(self, **which: Any) -> int:
-        """How many of those that `external_ids` or other filters name were there."""
+        """How many of those that `external_ids` or other filters name were there; their vectors are deleted before."""
         return (await self._call("memory_document_admin", action="delete", **self._own, **which))["deleted_count"]
 
     def _refuse_unstored(self, answers: Iterable[Mapping[str, Any]]) -> None:

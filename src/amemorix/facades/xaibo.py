@@ -17,6 +17,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
+from ..errors import NotFound
 from ..extras import require
 from ..language.chunking import split
 from ..language.normalise import is_mostly_cjk
@@ -120,16 +121,7 @@ class AMemorixMemory(_Module):
 
     async def store_memory(self, text: str, attributes: "dict[str, Any] | None" = None) -> str:
         """Store a text; gives its new id."""
-        tags = self._tags(text)
-        if tags:
-            async for known in self._texts.every(tags=tags):
-                if known["text"] == text:
-                    if attributes:
-                        await self._put(known["external_id"], text, {**known["metadata"], **_checked(attributes)})
-                    return known["external_id"]
-        memory_id = str(uuid.uuid4())
-        await self._put(memory_id, text, attributes)
-        return memory_id
+        return await self._put(str(uuid.uuid4()), text, attributes, "merge" if self.config["dedupe"] else "store")
 
     async def get_memory(self, memory_id: str) -> "dict[str, Any] | None":
         """`id`, `content`, `attributes` and `chunks` of a memory; None if it is not there."""
@@ -174,17 +166,15 @@ class AMemorixMemory(_Module):
         await self._put(memory_id, text, attributes)
         return True
 
-    async def _put(self, memory_id: str, text: str, attributes: "dict[str, Any] | None") -> None:
+    async def _put(
+        self, memory_id: str, text: str, attributes: "dict[str, Any] | None", same_text: str = "store"
+    ) -> str:
         if not text.strip():
             raise ValueError("text: must not be empty")
-        item = {"external_id": memory_id, "text": text, "metadata": _checked(attributes), "tags": self._tags(text)}
+        item = {"external_id": memory_id, "text": text, "metadata": _checked(attributes), "same_text": same_text}
         if ttl := self.config["ttl_seconds"]:
             item["ttl_seconds"] = ttl
-        await self._texts.put(**item, wait=self.config["wait"])
-
-    def _tags(self, text: str) -> list[str]:
-        """By which the same text is known again."""
-        return [str(uuid.uuid5(uuid.NAMESPACE_OID, text))] if self.config["dedupe"] else []
+        return (await self._texts.put(**item, wait=self.config["wait"]))["external_id"]
 
 
 class AMemorixChunker(_Module):
@@ -281,7 +271,6 @@ class AMemorixVectorIndex(_Module):
 
     protocol = "VectorIndexProtocol"
     settings: ClassVar[Mapping[str, Any]] = {"space": "vectors"}
-    _ready = False
 
     async def add_vectors(
         self, vectors: "list[NDArray[np.floating[Any]]]", attributes: "list[dict[str, Any]] | None" = None
@@ -295,12 +284,17 @@ class AMemorixVectorIndex(_Module):
             for vector, one in zip(vectors, described, strict=True)
         ]
         if items:
-            await self._space("add", items=items)
+            await self._space("add", create=True, items=items)
 
     async def search(self, query_vector: "NDArray[np.floating[Any]]", k: int = 10) -> list[Any]:
         """The `k` vectors (200 at most) with the greatest cosines, from 0 to 1, the best first."""
         _positive("k", k)
-        answer = await self._space("search", vector=query_vector.tolist(), limit=min(k, _MOST))
+        try:
+            answer = await self._space("search", vector=query_vector.tolist(), limit=min(k, _MOST))
+        except RuntimeError as exc:
+            if isinstance(exc.__cause__, NotFound):  # no vector was added
+                return []
+            raise
         return [
             _protocols().VectorSearchResult(
                 vector_id=hit["id"], similarity_score=_unit(hit["score"]), attributes=hit["attributes"]
@@ -311,11 +305,8 @@ class AMemorixVectorIndex(_Module):
     async def _space(self, action: str, **arguments: Any) -> dict[str, Any]:
         # a colon within it must not look like the one behind it
         namespace = self.config["namespace"].replace("%", "%25").replace(":", "%3A")
-        about = {"space": f"xaibo:{namespace}:{self.config['space']}"}
-        if not self._ready:
-            await ask(self._memory, "memory_vector_admin", action="create_space", **about)
-            self._ready = True
-        return await ask(self._memory, "memory_vector_admin", action=action, **about, **arguments)
+        space = f"xaibo:{namespace}:{self.config['space']}"
+        return await ask(self._memory, "memory_vector_admin", action=action, space=space, **arguments)
 
 
 def _protocols() -> Any:

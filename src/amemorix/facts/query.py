@@ -32,6 +32,8 @@ __all__ = ["Asked", "FactItem", "FactReader", "Moment"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
+NARROWED = 100
+"""Facts of which those are chosen that rest on what a search is narrowed to."""
 REPEATED = 0.2
 """How much of what is missing to the highest importance each further line that states a fact adds."""
 LONG = 200
@@ -151,9 +153,11 @@ class FactReader:
         return frozenset({speakers[0][0]}) if len(speakers) == 1 else frozenset()
 
     def recall(
-        self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
-    ) -> list[FactItem]:
-        """The facts that a query asks for; none if it names nobody that a fact is about."""
+        self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int,
+        within: NDArray[np.int64] | None = None,
+    ) -> list[FactItem]:  # fmt: skip
+        """The facts that a query asks for; none if it names nobody that a fact is about. With `within` only those that one
+        of these paragraphs states, and as those state them."""
         entities = dict[int, str](db.run("fact_entities_named", text=fold(asked.text)).fetchall())
         if not limit or not (asked.persons or entities):
             return []
@@ -172,8 +176,9 @@ class FactReader:
         others = {
             row.id for row in rows if asked.of_oneself and row.attribute == STATEMENT and is_of_another(row.value)
         }
-        wanted = ranked(read_question(bare), rows, before, resting_on, limit, near, others)
-        items = self.items(db, wanted, moment, scopes)
+        most = limit if within is None else NARROWED
+        wanted = ranked(read_question(bare), rows, before, resting_on, most, near, others)
+        items = self.items(db, wanted, moment, scopes, within)[:limit]
         return items if moment.as_of is not None else _doubted(db, items, asked.hits)
 
     def stating(self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment) -> frozenset[int]:
@@ -197,9 +202,15 @@ class FactReader:
         return found
 
     def items(
-        self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None
-    ) -> list[FactItem]:
-        """Facts with the names that these chats know (None: every one), evidence and conflicts."""
+        self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None,
+        within: NDArray[np.int64] | None = None,
+    ) -> list[FactItem]:  # fmt: skip
+        """Facts with the names that these chats know (None: every one), evidence (of `within` alone) and conflicts."""
+        evidence = fact_rows.evidence_of(db, [row.id for row in rows], moment.now, moment.as_of) if rows else {}
+        if within is not None:
+            ours = np.intersect1d(within, [e.paragraph for found in evidence.values() for e in found]).tolist()
+            evidence = {id_: [e for e in found if e.paragraph in ours] for id_, found in evidence.items()}
+            rows = [row for row in rows if any(e.stance == "support" for e in evidence.get(row.id, ()))]
         if not rows:
             return []
         persons = _person_names(db, {row.person for row in rows if row.person is not None}, scopes)
@@ -207,7 +218,6 @@ class FactReader:
         entities = entity_names.shown(db, spoken_of, scopes)
         chats = dict[int, str](db.run("fact_scope_chats", ids=array({row.scope for row in rows})).fetchall())
         ids = [row.id for row in rows]
-        evidence = fact_rows.evidence_of(db, ids, moment.now, moment.as_of)
         doubts = {row.id: row.doubted_by for row in rows}
         if moment.as_of is not None:
             then = fact_rows.verdicts(db, ids, moment.as_of)

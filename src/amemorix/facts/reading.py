@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from ..ports import Embedder
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.queries import array
+from ..store.queries import array, shown_json
 from ..store.records import ABOUT
 from ..store.rows import embeddings as embedding_rows
 from .classifier import Floats, Judgement, classifier
@@ -136,13 +135,13 @@ class Paragraph:
         """The standing of a statement that was stored to correct what was held, as the one who corrected it gave it."""
         if self.source_type != CORRECTION:
             return None
-        authority = json.loads(self.metadata).get("authority")
+        authority = shown_json(self.metadata).get("authority")
         return TRUST["manual_confirmed"] if authority == "manual" else OWN_WORDS if authority == "direct_user" else None
 
     @property
     def handed_over(self) -> tuple[str, float]:
         """The standing of a fact that a caller hands over; a person's own words are not doubted."""
-        given = json.loads(self.metadata)
+        given = shown_json(self.metadata)
         trust, source = str(given.get("trust", "")), str(given.get("evidence_source", "")).strip().lower()
         if trust in TRUST:
             return TRUST[trust]

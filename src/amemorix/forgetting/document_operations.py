@@ -34,7 +34,11 @@ class DeleteDocuments(DocumentFilters):
     only_own: bool = Field(
         True, description="With a chat: nothing that every chat may see, and nothing of others that it sees."
     )
-    purge: bool = Field(False, description="Erase them for good in the same call; they cannot be restored then.")
+    purge: bool = Field(
+        False,
+        description="Erase them for good in the same call, and what was deleted before or has expired; the chat too if "
+        "nothing is left in it. They cannot be restored then.",
+    )
 
     @model_validator(mode="after")
     def _says_which(self) -> DeleteDocuments:
@@ -46,7 +50,7 @@ class DeleteDocuments(DocumentFilters):
 class DeletedDocuments(Response):
     """What was deleted."""
 
-    deleted_count: int = Field(default=0, description="Documents.")
+    deleted_count: int = Field(default=0, description="Documents, with `purge` those in the recycle bin too.")
     missing: list[str] = Field(default_factory=list, description="Those of the ids that nothing is stored under.")
     operation_id: str = Field(default="", description="What `memory_delete_admin` restores or purges it by.")
     receipt: Receipt | None = None
@@ -62,13 +66,13 @@ async def delete_documents(kernel: SDKMemoryKernel, request: DeleteDocuments) ->
 
     def read(db: Connection) -> tuple[list[str], list[int], list[int]]:
         scopes = Access(kernel.store.names, kernel.config).scopes(db, caller)
-        found = list(matching(db, request, Sight(scopes, kernel.surroundings.clock.now()), zone))
+        found = list(matching(db, request, Sight(scopes, kernel.surroundings.clock.now()), zone, gone=request.purge))
         there = {one.key for one in found}
         documents = [one.id for one in found]
         return (
             [one for one in request.external_ids if one not in there],
             documents,
-            row_ids(db, "documents_paragraphs", documents),
+            row_ids(db, "documents_paragraphs", documents, gone=request.purge),
         )
 
     missing, documents, paragraphs = await kernel.store.read(read)
@@ -77,7 +81,8 @@ async def delete_documents(kernel: SDKMemoryKernel, request: DeleteDocuments) ->
         return answer
     try:
         done = await kernel.deletion.execute(
-            Wish("paragraph", Selector(paragraphs=tuple(paragraphs))), purge=request.purge
+            Wish("paragraph", Selector(paragraphs=tuple(paragraphs)), emptied_chats=bool(request.chat_id)),
+            purge=request.purge,
         )
     except NotFound:  # another call was faster
         return answer

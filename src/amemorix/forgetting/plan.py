@@ -144,8 +144,9 @@ class DeletionPlan:
         }
 
 
-def planned(db: Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
-    """What goes when these seeds are deleted now; reads rows and writes none."""
+def planned(db: Connection, seeds: Seeds, *, entity_paragraphs: bool, emptied_chats: bool = False) -> DeletionPlan:
+    """What goes when these seeds are deleted now; reads rows and writes none. With `emptied_chats` also the chats that hold
+    nothing else."""
     plan = DeletionPlan(limited=seeds.chat is not None, persons=list(seeds.persons), chats=sorted(seeds.chats))
     entities = _entities(db, seeds, plan)
     meant = _paragraphs(db, seeds, entities if entity_paragraphs else [])
@@ -168,6 +169,8 @@ def planned(db: Connection, seeds: Seeds, *, entity_paragraphs: bool) -> Deletio
     plan.add("fact", row_ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
     plan.add("fact", row_ids(db, "facts_of_entities", plan.told("entity"), scope=seeds.chat, dead=False), ENTITY)
     _deleted_before(db, seeds, meant, plan)
+    if emptied_chats:
+        plan.chats = row_ids(db, "chats_emptied_by", meant | plan.rows["paragraph"].keys())
     if plan.persons or plan.chats:
         plan.moved = rows_to_move(db, plan.persons, seeds.chat, plan.chats)
     if seeds.chat is not None:

@@ -168,6 +168,14 @@ select id from chats where id in (select value from json_each(:ids))
   and not exists (select 1 from sources s where s.chat = chats.id)
   and not exists (select 1 from facts f where f.scope = chats.id);
 
+-- name: chats_emptied_by
+-- chats that hold nothing but these paragraphs
+select distinct p.chat from paragraphs p
+where p.id in (select value from json_each(:ids)) and p.chat <> 0
+  and not exists (select 1 from sources s join paragraphs o on o.source = s.id
+                  where s.chat = p.chat and o.id not in (select value from json_each(:ids)))
+  and not exists (select 1 from facts f where f.scope = p.chat and f.asserted_at is not null);
+
 -- name: chats_lively
 select id from chats where id in (select value from json_each(:ids))
   and exists (select 1 from sources s join paragraphs p on p.source = s.id

@@ -84,6 +84,8 @@ class Wish:
     keep_mentions: bool = False
     """Lines of others that name a person stay."""
     include_paragraphs: bool = False
+    emptied_chats: bool = False
+    """Chats in which nothing is left go too, if it is purged."""
     requested_by: str = ""
     reason: str = ""
 
@@ -177,7 +179,9 @@ class DeletionService:
         def unit(db: Connection) -> Deleted:
             if purge and seeds.chat is None:
                 end_imports(db, chats=seeds.chats, persons=seeds.persons, now=now)
-            plan = planned(db, seeds, entity_paragraphs=wish.include_paragraphs)
+            plan = planned(
+                db, seeds, entity_paragraphs=wish.include_paragraphs, emptied_chats=purge and wish.emptied_chats
+            )
             plan.leave_elsewhere()
             if plan.empty and not (purge and plan.dead):
                 raise _nothing_meant(wish, seeds, plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from ..store import changes as change_log
 from ..store.access import Access, Caller, Sight, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import shown_json
 from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
@@ -161,7 +161,7 @@ class GraphViewService:
             node=_item(row, at),
             aliases=[alias.alias for alias in entity_rows.aliases(db, [row.id])] if open_ else [],
             former_names=[name for _, name, _ in entity_rows.former_names(db, [row.id])] if open_ else [],
-            metadata=json.loads(row.metadata) if open_ else {},
+            metadata=shown_json(row.metadata) if open_ else {},
             relations=relations,
             relation_count=len(at),
             known=self._known(db, row, sight),

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import AliasChoices, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, Tags, TimeInput
+from ..fields import Count, ManyChatsRequest, Name, NextCursor, Tags, TimeInput, TimeToLive, one_expiry
 from ..ids import paragraph_key
 from ..language.times import read_expiry
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller, Sight
 from ..store.ports import Connection
+from ..store.queries import shown_json
 from .documents import (
     CallersIds,
     Document,
@@ -97,16 +98,16 @@ class SetDocuments(NamedDocuments):
     metadata: dict[str, Any] | None = Field(None, description="In the place of what each had.")
     tags: Tags | None = Field(None, description="In the place of what each had.")
     expires_at: TimeInput = Field(None, description="From then on they are hidden; `never` lifts it.")
-    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+    ttl_seconds: TimeToLive = None
     merge: bool = Field(False, description="Keep the other keys of the metadata, and the other tags.")
 
     @model_validator(mode="after")
     def _says_something(self) -> SetDocuments:
         if self.metadata is None and self.tags is None and self.ttl_seconds is None and self.expires_at is None:
             raise ValueError("metadata is required, or tags, or expires_at, or ttl_seconds")
-        if self.ttl_seconds is not None and self.expires_at is not None:
-            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
         return self
+
+    _one_expiry = model_validator(mode="after")(one_expiry)
 
 
 class Documents(ScopedResponse):
@@ -121,7 +122,7 @@ class DocumentPage(ScopedResponse):
 
     items: list[Document] = Field(default_factory=list)
     count: int = 0
-    next: str = Field(default="", description="Give it as `cursor` for the next page; empty on the last one.")
+    next: NextCursor = ""
 
 
 class DocumentCount(ScopedResponse):
@@ -189,7 +190,7 @@ async def set_documents(kernel: SDKMemoryKernel, request: SetDocuments) -> Descr
         for one in found:
             metadata, tags = request.metadata, request.tags
             if request.merge:
-                metadata = None if metadata is None else {**json.loads(one.metadata), **metadata}
+                metadata = None if metadata is None else {**shown_json(one.metadata), **metadata}
                 tags = None if tags is None else [*json.loads(one.tags), *tags]
             db.run(
                 "document_describe", ref=one.id,

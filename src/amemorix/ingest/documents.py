@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
@@ -18,7 +19,7 @@ from ..language.times import read_bound
 from ..ops import Request
 from ..store.access import Sight
 from ..store.ports import Connection
-from ..store.queries import array, optional_array
+from ..store.queries import array, optional_array, shown_json
 from ..store.rows.documents import joined
 
 __all__ = [
@@ -118,15 +119,16 @@ class Found(NamedTuple):
 
 def matching(
     db: Connection, filters: DocumentFilters, sight: Sight, zone: tzinfo, order: Order = "created", *,
-    descending: bool = False, behind: Place | None = None,
+    descending: bool = False, behind: Place | None = None, gone: bool = False,
 ) -> Iterator[Found]:  # fmt: skip
-    """What may be seen and meets the filters, in order, from behind a place on."""
+    """What may be seen and meets the filters, in order, from behind a place on; with `gone` also what has expired, and then,
+    in no order, what is in the recycle bin."""
     since = read_bound("since", filters.since, sight.now, zone)
     until = read_bound("until", filters.until, sight.now, zone)
     wanted = frozenset(filters.tags)
 
     def meets(one: Found) -> bool:
-        if not _sees(sight, one) or (since is not None and one.created_at < since):
+        if not _sees(sight, one, gone=gone) or (since is not None and one.created_at < since):
             return False
         if (until is not None and one.created_at > until) or not wanted.issubset(json.loads(one.tags)):
             return False
@@ -137,7 +139,7 @@ def matching(
     chosen: Sequence[Found] | None = None
     tag: str | None = None
     if filters.external_ids:
-        chosen = of_callers_ids(db, filters.source, filters.external_ids, sight, filters.source_type)
+        chosen = of_callers_ids(db, filters.source, filters.external_ids, sight, filters.source_type, gone=gone)
     elif filters.tags:
         tag, count = db.run("documents_rarest_tag", tags=array(filters.tags), limit=PORTION + 1).fetchone()
         if count <= PORTION:  # no more than a walk reads at once
@@ -149,16 +151,19 @@ def matching(
         sources = db.run("documents_sources", **kind, scopes=optional_array(sight.scopes)).fetchall()
         every = (_of_source(db, source, order, start, tag, descending=descending) for (source,) in sources)
         found = heapq.merge(*every, key=lambda one: one.place(order), reverse=descending)
+    if gone:
+        of = optional_array(filters.external_ids or None)
+        found = chain(found, (Found(*row) for row in db.run("documents_deleted", **kind, external_ids=of)))
     return filter(meets, found)
 
 
 def of_callers_ids(
-    db: Connection, source: str, external_ids: Iterable[str], sight: Sight, source_type: str = ""
+    db: Connection, source: str, external_ids: Iterable[str], sight: Sight, source_type: str = "", *, gone: bool = False
 ) -> list[Found]:
     """The documents that a caller knows by these ids, in their order: one for each chat that has the source."""
     kind = {"source": source, "source_type": source_type or None}
     rows = db.run("documents_of_ids", **kind, external_ids=array(external_ids))
-    return [one for row in rows if _sees(sight, one := Found(*row))]
+    return [one for row in rows if _sees(sight, one := Found(*row), gone=gone)]
 
 
 def of_texts(db: Connection, ids: Iterable[int], sight: Sight) -> list[Found]:
@@ -178,7 +183,7 @@ def whole(db: Connection, ids: Sequence[int]) -> list[Document]:
         items.append(
             Document(
                 id=paragraph_key(parts[0][0]), text=parts[0][2] or joined(content for _, content, _ in parts),
-                metadata=json.loads(metadata), tags=json.loads(tags),
+                metadata=shown_json(metadata), tags=json.loads(tags),
                 paragraph_ids=[paragraph_key(paragraph) for paragraph, _, _ in parts], **dict(zip(SHOWN, row, strict=True)),
             )
         )  # fmt: skip
@@ -214,14 +219,14 @@ def _of_source(
         start = some[-1].place(order)
 
 
-def _sees(sight: Sight, one: Found) -> bool:
-    alive = one.expires_at is None or one.expires_at > sight.now
+def _sees(sight: Sight, one: Found, *, gone: bool = False) -> bool:
+    alive = gone or one.expires_at is None or one.expires_at > sight.now
     return alive and (sight.scopes is None or one.scope in sight.scopes)
 
 
 def has_values(stored: str, wanted: Mapping[str, Any]) -> bool:
     """Whether a JSON object has these values at these keys; numbers are equal whatever they are written like."""
-    held = json.loads(stored) if wanted else {}
+    held = shown_json(stored) if wanted else {}
     return all(
         key in held and held[key] == value and isinstance(held[key], bool) == isinstance(value, bool)
         for key, value in wanted.items()

@@ -71,9 +71,26 @@ from paragraphs p
 where p.ref in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
 order by p.ref, p.position;
 
+-- name: documents_deleted
+-- what is in the recycle bin, as it was worded and described last
+select r.id, r.external_id, r.created_at, r.updated_at, p.scope, p.expires_at, p.tags, p.metadata
+from sources s join external_memory_refs r on r.source = s.id and r.deleted_at is not null
+join paragraphs p on p.id = (select q.id from paragraphs q where q.ref = r.id and q.revision = r.revision
+                             order by q.position limit 1)
+where (:source is null or s.name = :source) and (:source_type is null or s.source_type = :source_type)
+  and (:external_ids is null or r.external_id in (select value from json_each(:external_ids)))
+  and not exists (select 1 from documents d where d.id = r.id);
+
 -- name: documents_paragraphs
+-- those that are shown, and with :gone also older wordings and deleted ones
 select p.id from paragraphs p
-where p.ref in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+where p.ref in (select value from json_each(:ids)) and (:gone or p.deleted_at is null and p.superseded_at is null);
+
+-- name: documents_of_hash
+-- what a source holds that may be the same text
+select d.id from external_memory_refs r join documents d on d.id = r.id
+where r.source = :source and r.content_hash = :content_hash and (d.expires_at is null or d.expires_at > :now)
+order by d.created_at, d.id;
 
 -- name: document_describe
 update paragraphs set tags = coalesce(:tags, tags), metadata = coalesce(:metadata, metadata)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..fields import LetteredName, Name, RequiredName, TimeInput, WholeText
+from ..fields import LetteredName, Name, RequiredName, TimeInput, TimeToLive, WholeText, one_expiry
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..ops import Operations, Request, Response
@@ -105,13 +105,9 @@ class _Ingest(Request):
         description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
         "The same id and text with another time changes the time, `never` lifts it.",
     )
-    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+    ttl_seconds: TimeToLive = None
 
-    @model_validator(mode="after")
-    def _one_expiry(self) -> _Ingest:
-        if self.ttl_seconds is not None and self.expires_at is not None:
-            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
-        return self
+    _one_expiry = model_validator(mode="after")(one_expiry)
 
 
 class IngestText(_Ingest):
@@ -147,6 +143,11 @@ class IngestText(_Ingest):
         default_factory=_made_up,
         description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
         "when not given; the answer says it.",
+    )
+    same_text: Literal["store", "keep", "merge"] = Field(
+        "store",
+        description="What becomes of a text that its source holds already, be it under another id: `store` stores it under its "
+        "own, `keep` leaves what is there, `merge` adds the metadata to it; the answer names the id that it is under.",
     )
     wait: Wait = ""
 
@@ -346,7 +347,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
     outcome = await kernel.ingest.store(request)
-    answer = _one(request.external_id, outcome)
+    answer = _one(outcome.external_ids[0], outcome)
     answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
     return answer
 
@@ -359,7 +360,7 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     outcomes = await kernel.ingest.store_texts(request.items)
     longest: Wait = max([request.wait, *(item.wait for item in request.items)])  # "" < "indexed" < "vectors"
     return TextsResult(
-        results=[_one(item.external_id, one) for item, one in zip(request.items, outcomes, strict=True)],
+        results=[_one(one.external_ids[0], one) for one in outcomes],
         wait_error=await wait_error(kernel, longest, [stored for one in outcomes for stored in one.stored]),
     )
 

@@ -22,7 +22,9 @@ from ..language.times import date_words, read_event, read_expiry
 from ..store.access import Access, Caller, TimeZones, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import DEEPEST_SHOWN
 from ..store.records import Alias, ChatKey, Entity, NewParagraph, NewText, Person, Relation, SessionRule, Stored
+from .documents import Document, whole
 from .operations import EntityInput, IngestMessages, IngestSummary, IngestText, Message
 from .relations import Origin, RelationWriteService
 
@@ -35,8 +37,6 @@ INLINE_CHARS = 8_000
 
 NOT_DERIVED = "-"
 """What the hash of a text has at its end that nothing is read out of."""
-DEEPEST_METADATA = 100
-"""Objects and lists within each other: what is much deeper could be stored, and no answer that holds it be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,8 @@ class IngestService:
         texts = prepare() if size <= INLINE_CHARS else await asyncio.to_thread(prepare)
 
         def unit(db: Connection) -> Outcome:
+            if isinstance(request, IngestText):
+                return self._text_written(db, request, texts[0], now)
             stored = tuple(None if text is None else self.write(db, text, now) for text in texts)
             row = self._store.names.chat_row(db, chat.chat_id) if wished and chat else None
             last = None if row is None else db.run("summary_last_message", chat=row).fetchone()
@@ -137,8 +139,7 @@ class IngestService:
             done: list[Outcome] = []
             for i, (item, text) in enumerate(zip(items, texts, strict=True)):
                 with _of_item(i):
-                    stored = () if text is None else (self.write(db, text, now),)
-                    done.append(Outcome(text is None, stored, (item.external_id,)))
+                    done.append(self._text_written(db, item, text, now))
             return done
 
         return await self._store.write(unit)
@@ -292,11 +293,11 @@ class IngestService:
         if len(encoded.encode()) > limit:
             raise InvalidRequest(f"{field}: more than {limit} bytes (`ingest.max_metadata_bytes`).", field=field)
         level: list[Any] = [value]
-        for _ in range(DEEPEST_METADATA + 1):
+        for _ in range(DEEPEST_SHOWN):
             level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
             level = [one for one in level if isinstance(one, dict | list | tuple)]
         if level:
-            raise InvalidRequest(f"{field}: nested more than {DEEPEST_METADATA} deep.", field=field)
+            raise InvalidRequest(f"{field}: nested more than {DEEPEST_SHOWN} deep.", field=field)
         return encoded
 
     # writing
@@ -309,6 +310,24 @@ class IngestService:
         """Whether the chat filter of the configuration lets the chat in."""
         caller = Caller(chat.chat_id, chat.group_id, chat.user_id)
         return Access(self._store.names, self._config).serves(db, caller)
+
+    def _text_written(self, db: Connection, request: IngestText, text: NewText | None, now: float) -> Outcome:
+        if text is None:
+            return Outcome(True, (), (request.external_id,))
+        known = None if request.same_text == "store" else self._same(db, text, now)
+        if known is not None and request.same_text == "keep":
+            text = replace(text, external_id=known.external_id, metadata="{}", tags="[]", expires_at=None)
+        elif known is not None:
+            merged = self.metadata("metadata", {**known.metadata, **request.metadata})
+            text = replace(text, external_id=known.external_id, metadata=merged)
+        return Outcome(False, (self.write(db, text, now),), (text.external_id,))
+
+    def _same(self, db: Connection, text: NewText, now: float) -> Document | None:
+        """What the source of a text holds of the very same words, the oldest."""
+        chat = self._store.names.chat(db, text.chat, now) if text.chat else 0
+        source = self._store.names.source(db, text.source, chat, text.source_type, now)
+        held = db.run("documents_of_hash", source=source, content_hash=text.content_hash, now=now).fetchall()
+        return next((one for one in whole(db, [id_ for (id_,) in held]) if one.text == text.told), None)
 
     def write(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
         """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.

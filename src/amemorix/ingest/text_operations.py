@@ -14,7 +14,7 @@ from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller
 from ..store.ports import Connection
-from ..store.queries import array, optional_array
+from ..store.queries import array, optional_array, shown_json
 from ..store.rows import paragraphs as paragraph_rows
 from .documents import CallersIds, TextId, TextIds
 
@@ -230,7 +230,7 @@ async def text_history(kernel: SDKMemoryKernel, request: TextHistory) -> Wording
                 (ref, revision),
                 Wording(
                     recorded_at=recorded_at, superseded_at=superseded_at, deleted_at=deleted_at,
-                    metadata=json.loads(metadata),
+                    metadata=shown_json(metadata),
                 ),
             )  # fmt: skip
             one.ids.append(paragraph_key(id_))
@@ -266,7 +266,7 @@ def _items(db: Connection, ids: Sequence[int]) -> list[StoredText]:
             kind=row.kind, speaker=paragraph_rows.speaker_of(persons.get(id_, ())),
             person_ids=list(dict.fromkeys(one.person_id for one in persons.get(id_, ()))), time=row.event_start,
             recorded_at=row.recorded_at, expires_at=kept[id_][0], derive=kept[id_][1], external_id=row.external_id, part=row.position,
-            tags=json.loads(row.tags), metadata=json.loads(row.metadata),
+            tags=json.loads(row.tags), metadata=shown_json(row.metadata),
         )
         for id_ in ids
         if (row := rows.get(id_)) is not None

@@ -28,9 +28,9 @@ _ACCEPTED = (
 )
 _LONGEST_TEXT = 100
 _FIRST, _LATEST = -62_135_596_800.0, 253_402_300_800.0  # the years 1 and 10000
+_MILLISECONDS = (_LATEST, 1e13)  # epoch numbers between these count milliseconds
 _BARE_MINUTES = lazy_regex(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[ t]+[0-9]{1,2})((?::[0-9]{1,2}){1,2})")
 """A date with a clock as tables write it, `2025/1/3 9:1`."""
-_MILLISECONDS = (1e11, 1e13)  # epoch numbers between these count milliseconds
 
 _TIME_WORDS = lazy_regex(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|lately|the other day|weekends?|since"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -14,7 +13,7 @@ from ..graph import relation_restore
 from ..ids import paragraph_key, row_number
 from ..language.normalise import normalise_name
 from ..store.ports import Connection
-from ..store.queries import array
+from ..store.queries import array, shown_json
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows import relations as relation_rows
@@ -81,7 +80,7 @@ def evidence_of(db: Connection, items: Sequence[ProfileItem], limit: int) -> lis
                 time=row.recorded_at if row.event_start is None else row.event_start,
                 source=row.source,
                 source_type=row.source_type,
-                metadata=json.loads(row.metadata),
+                metadata=shown_json(row.metadata),
                 deletable=True,
                 **worth,
             )

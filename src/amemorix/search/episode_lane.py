@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ..episodes import rows as episode_rows
 from ..ids import episode_key, paragraph_key
 from ..language.normalise import content_hash, term_hashes
+from ..sorted_arrays import contains
 from ..store.ports import Connection
 from .fusion import Fused
 from .hits import Reasons, hit_time
@@ -62,6 +64,9 @@ def episode_hits(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | No
 
 def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -> Reasons:
     episode_of = episode_rows.of_paragraphs(db, fused.ids.tolist(), plan.now)
+    if plan.within is not None:
+        told = episode_rows.members(db, set(episode_of.values()))
+        episode_of = {row: id_ for row, id_ in episode_of.items() if _holds(plan, told[id_])}
     answering: dict[int, list[tuple[float, int]]] = {}
     for paragraph, score in zip(fused.ids.tolist(), fused.score.tolist(), strict=True):
         if paragraph in episode_of:
@@ -77,7 +82,7 @@ def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -
     likely = sorted(alone, key=lambda id_: (-own[id_][0], id_))[: MOST_ALONE if allow is None else None]
     for id_, paragraphs in episode_rows.members(db, likely).items():
         seen_whole = episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
-        if seen_whole and (allow is None or np.isin(list(paragraphs), allow).any()):
+        if seen_whole and (allow is None or np.isin(paragraphs, allow).any()) and _holds(plan, paragraphs):
             scores[id_] = OWN_ALONE * own[id_][0]
     likely_to_answer = dict(zip(fused.ids.tolist(), fused.confidence.tolist(), strict=True))
     reasons: Reasons = {}
@@ -90,6 +95,11 @@ def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -
             why |= {"own_words": round(own[id_][0], 3), "matched_terms": own[id_][1]}
         reasons[id_] = scores[id_], why
     return reasons
+
+
+def _holds(plan: SearchPlan, paragraphs: Sequence[int]) -> bool:
+    """Whether what the search is narrowed to has all of them: an episode tells of each of its paragraphs."""
+    return plan.within is None or bool(contains(plan.within, np.array(paragraphs)).all())
 
 
 def _own_words(db: Connection, plan: SearchPlan) -> dict[int, Own]:

@@ -14,6 +14,7 @@ from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
 from ..sorted_arrays import filled
 from ..store.ports import Connection, VectorIndex
+from ..store.queries import shown_json
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import retention as retention_rows
@@ -156,7 +157,7 @@ def paragraph_hits(
                 person_ids=[p.person_id for p in those],
                 tags=json.loads(row.tags) if row.tags != "[]" else [],
                 time=hit_time(row.event_start, row.event_end, row.recorded_at, plan),
-                metadata=json.loads(row.metadata) if row.metadata != "{}" else {},
+                metadata=shown_json(row.metadata) if row.metadata != "{}" else {},
                 explain=explain,
             )
         )

@@ -65,7 +65,9 @@ class KernelSearchRequest(ManyChatsRequest):
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
     source: Name = Field("", description="Only what came from the source of this name.")
     source_type: Name = Field("", description="Only what came from sources of this kind.")
-    tags: Tags = Field(default_factory=list, description="Only what has all of these tags.")
+    tags: Tags = Field(
+        default_factory=list, description="Only what has all of these tags; an episode, if each of its texts has."
+    )
     time_start: TimeInput = Field(
         None, validation_alias=AliasChoices("time_start", "time_from"),
         description="Epoch seconds, ISO 8601, YYYY/MM/DD[ HH:mm[:ss]], or words such as `yesterday`, `上周三`.",

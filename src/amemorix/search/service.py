@@ -15,7 +15,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts.oneself import FIRST_PERSON, is_of_another
-from ..facts.query import Asked, FactItem, FactReader, Moment
+from ..facts.query import Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..ids import row_number
 from ..indexes.projections import Indexes, SearchIndexes
@@ -62,8 +62,6 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
-NARROWED_FACTS = 100
-"""Facts of which those are chosen that rest on what a search is narrowed to."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
 OWN, OWN_LINE, OWN_LINES = 1.0, 0.3, 50
@@ -192,7 +190,11 @@ class SearchService:
         frequency, _ = indexes.sparse.document_frequency(plan.query.hashes, plan.scopes)
         if len(frequency) and frequency.all() and "'" not in fold(request.query):
             return {}
-        texts = paragraph_rows.newest_texts(db, plan.scopes, plan.now, SPELT_BY)
+        if plan.within is None:
+            texts = paragraph_rows.newest_texts(db, plan.scopes, plan.now, SPELT_BY)
+        else:
+            seen = paragraph_rows.gate(db, plan.within[-SPELT_BY:], plan.scopes, plan.now)
+            texts = paragraph_rows.contents(db, seen.ids.tolist()).values()
         return Spelling(texts, self._indexes.names.index.names_in(plan.scopes)).corrections(request.query)
 
     async def _search(self, request: KernelSearchRequest, *, mend: bool = True) -> _Found:
@@ -391,9 +393,8 @@ class SearchService:
         )
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
-                wanted = limit if plan.within is None else NARROWED_FACTS
-                facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), wanted)
-                answer.facts = [fact for fact in facts if _rests_on(fact, plan.within)][:limit]
+                moment = Moment(plan.now, plan.as_of)
+                answer.facts = self._facts.recall(db, asked, plan.scopes, moment, limit, plan.within)
             return
         except TimeoutError as exc:
             log.warning("the facts were not read: %s (retrieval.lane_budget_ms)", exc)
@@ -429,10 +430,6 @@ def _within(db: Connection, request: KernelSearchRequest) -> Ids | None:
     if request.tags:
         sets.append(paragraph_rows.tagged(db, request.tags))
     return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
-
-
-def _rests_on(fact: FactItem, within: Ids | None) -> bool:
-    return within is None or bool(np.isin([row_number(key, "p") or 0 for key in fact.evidence_ids], within).any())
 
 
 def _is_weak(hits: Sequence[Hit]) -> bool:

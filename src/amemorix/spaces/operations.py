@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -13,12 +12,12 @@ from uuid import uuid4
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, OneOrMore, RequiredName, TimeInput
+from ..fields import Count, Name, NextCursor, OneOrMore, RequiredName, TimeInput, TimeToLive, one_expiry
 from ..ids import HIGHEST
 from ..language.times import read_expiry
 from ..ops import NoArguments, Operations, Request, Response
 from ..store.ports import Connection
-from ..store.queries import array
+from ..store.queries import array, shown_json
 from .service import NewVector, Space, given_back, refuse_other_dimension, unit_of
 
 if TYPE_CHECKING:
@@ -63,6 +62,10 @@ class CreateSpace(InSpace):
         None, ge=1, le=LONGEST, description="Numbers of each vector; without it those of the first that is added."
     )
     metric: Literal["cosine"] = "cosine"
+    replace_empty: bool = Field(
+        default=False,
+        description="Give a space that shows no vector this dimension, whichever it had; what is hidden in it goes.",
+    )
 
 
 class DocumentRef(Request):
@@ -83,11 +86,15 @@ class VectorInput(Request):
         None, description="The text that it is of: hidden while that is deleted or expired, purged with it."
     )
     expires_at: TimeInput = Field(None, description="From then on it is gone.")
-    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+    ttl_seconds: TimeToLive = None
+
+    _one_expiry = model_validator(mode="after")(one_expiry)
 
 
 class AddVectors(InSpace):
     """What to store."""
+
+    create: bool = Field(default=False, description="Make the space if there is none.")
 
     items: list[VectorInput] = Field(min_length=1, max_length=10_000, description="All of them are stored, or none.")
 
@@ -123,6 +130,7 @@ class DeleteVectors(InSpace):
 
     ids: VectorIds = Field(default_factory=list)
     filters: dict[str, Any] = Field(default_factory=dict, description=FILTERS)
+    drop_empty: bool = Field(default=False, description="Remove the space too if nothing is left in it.")
 
     @model_validator(mode="after")
     def _names_vectors(self) -> DeleteVectors:
@@ -211,7 +219,7 @@ class VectorPage(Response):
 
     items: list[VectorItem] = Field(default_factory=list)
     count: int = 0
-    next: str = Field(default="", description="Give it as `cursor` for the next page; empty on the last one.")
+    next: NextCursor = ""
 
 
 class VectorsDeleted(Response):
@@ -233,18 +241,13 @@ async def create_space(kernel: SDKMemoryKernel, request: CreateSpace) -> SpaceMa
     now = kernel.surroundings.clock.now()
 
     def unit(db: Connection) -> SpaceMade:
-        row = db.run("space_named", name=request.space).fetchone()
-        if row is None:
-            db.run("space_insert", name=request.space, dimension=request.dimension, now=now)
-            return SpaceMade(space=request.space, dimension=request.dimension, created=True)
-        dimension = row[1]
-        if request.dimension is not None and dimension is None:
-            db.run("space_set_dimension", id=row[0], dimension=request.dimension)
-            dimension = request.dimension
-        if request.dimension not in (None, dimension):
-            told = f"dimension: the space {request.space!r} has vectors of {dimension} numbers."
-            raise Conflict(told, field="dimension", dimension=dimension)
-        return SpaceMade(space=request.space, dimension=dimension)
+        space, created = kernel.spaces.made(
+            db, request.space, request.dimension, now, replace_empty=request.replace_empty
+        )
+        if request.dimension not in (None, space.dimension):
+            told = f"dimension: the space {request.space!r} has vectors of {space.dimension} numbers."
+            raise Conflict(told, field="dimension", dimension=space.dimension)
+        return SpaceMade(space=request.space, dimension=space.dimension, created=created)
 
     return await kernel.store.write(unit)
 
@@ -270,10 +273,11 @@ async def add_vectors(kernel: SDKMemoryKernel, request: AddVectors) -> VectorsAd
         vectors.append(NewVector(id_, vector, magnitude, attributes, finite))
 
     def unit(db: Connection) -> VectorsAdded:
-        space = kernel.spaces.named(db, request.space)
-        dimension = space.dimension or len(request.items[0].vector)
-        if space.dimension is None:
-            db.run("space_set_dimension", id=space.row, dimension=dimension)
+        dimension = len(request.items[0].vector)
+        space = None if request.create else kernel.spaces.named(db, request.space)
+        if space is None or space.dimension is None:
+            space, _ = kernel.spaces.made(db, request.space, dimension, now)
+        dimension = space.dimension or dimension
         for n, item in enumerate(request.items):
             refuse_other_dimension(f"items.{n}.vector", item.vector, dimension)
             if item.ref is not None:
@@ -342,16 +346,16 @@ async def delete_vectors(kernel: SDKMemoryKernel, request: DeleteVectors) -> Vec
     now = kernel.surroundings.clock.now()
 
     def unit(db: Connection) -> VectorsDeleted:
+        space = kernel.spaces.named(db, request.space)
         if request.filters:
-            rows, missing = (
-                list(kernel.spaces.listed(db, kernel.spaces.named(db, request.space), request.filters, now)),
-                [],
-            )
+            rows, missing = list(kernel.spaces.listed(db, space, request.filters, now)), []
         else:
             rows = _called(kernel, db, request, now)
             held = {item.id for item in _items(db, rows, vectors=False).values()}
             missing = [id_ for id_ in dict.fromkeys(request.ids) if id_ not in held]
         kernel.spaces.remove(db, rows)
+        if request.drop_empty and not kernel.spaces.count(db, space):
+            kernel.spaces.drop(db, space)
         return VectorsDeleted(deleted_count=len(rows), missing=missing)
 
     return await kernel.store.write(unit)
@@ -410,7 +414,7 @@ def _items(db: Connection, rows: Sequence[int], *, vectors: bool) -> dict[int, V
     """By row, in the order of the rows."""
     found = {
         row: VectorItem(
-            id=id_, vector=given_back(vector, magnitude) if vectors else None, attributes=json.loads(attributes),
+            id=id_, vector=given_back(vector, magnitude) if vectors else None, attributes=shown_json(attributes),
             expires_at=expires_at,
             ref=None if source is None else RefItem(source=source, external_id=external_id, chat_id=chat_id or ""),
         )

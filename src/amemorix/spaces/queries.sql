@@ -4,9 +4,6 @@ select id, dimension from vector_spaces where name = :name;
 -- name: space_insert
 insert into vector_spaces (name, dimension, created_at) values (:name, :dimension, :now) returning id;
 
--- name: space_set_dimension
-update vector_spaces set dimension = :dimension where id = :id;
-
 -- name: space_remove
 delete from vector_spaces where id = :id;
 

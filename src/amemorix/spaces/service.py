@@ -100,6 +100,21 @@ class VectorSpaces:
             raise NotFound(f"space: there is no space {name!r}.", field="space")
         return Space(row[0], name, row[1])
 
+    def made(
+        self, db: Connection, name: str, dimension: int | None, now: float, *, replace_empty: bool = False
+    ) -> tuple[Space, bool]:
+        """(the space of a name, whether it is new). Where it has no dimension yet it takes this one; with `replace_empty`
+        also where it shows no vector, and what is hidden in it goes."""
+        row = db.run("space_named", name=name).fetchone()
+        if row is not None:
+            space = Space(row[0], name, row[1])
+            fixed = space.dimension is not None and not replace_empty
+            if dimension in (None, space.dimension) or fixed or any(True for _ in self.listed(db, space, {}, now)):
+                return space, False
+            self.drop(db, space)
+        id_ = db.run("space_insert", name=name, dimension=dimension, now=now).fetchone()[0]
+        return Space(id_, name, dimension), row is None
+
     def add(self, db: Connection, space: Space, vectors: Sequence[NewVector], now: float) -> int:
         """Store vectors in the place of those with their ids; returns how many these were."""
         db.run("space_vectors_expired", now=now)
@@ -117,7 +132,7 @@ class VectorSpaces:
 
     def drop(self, db: Connection, space: Space) -> int:
         """Remove a space with all that it holds; returns how many vectors these were."""
-        count = self._count(db, space)
+        count = self.count(db, space)
         db.run("space_remove", id=space.row)
         return count
 
@@ -163,7 +178,7 @@ class VectorSpaces:
         """Every vector that the connection sees, and maybe some that are gone."""
         with self._lock:
             held = self._matrices.pop(space.row, _Matrix())
-            if sum(len(rows) for rows, _ in held.blocks) > 2 * self._count(db, space) + PAGE:
+            if sum(len(rows) for rows, _ in held.blocks) > 2 * self.count(db, space) + PAGE:
                 held = _Matrix()
             found = db.run("space_vectors_since", space=space.row, after=held.last).fetchall()
             matrix = self._matrices[space.row] = held.with_more(found, space.dimension or 0)
@@ -171,7 +186,8 @@ class VectorSpaces:
                 del self._matrices[next(iter(self._matrices))]
             return matrix
 
-    def _count(self, db: Connection, space: Space) -> int:
+    def count(self, db: Connection, space: Space) -> int:
+        """How many vectors it holds, shown or not."""
         return db.run("space_vectors_count", space=space.row).fetchone()[0]
 
 

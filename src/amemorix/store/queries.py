@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from ..lazy_regex import lazy_regex
 from . import driver
@@ -18,8 +18,8 @@ from .driver import DatabaseError, NamedStatements, OperationalError, PageKey, S
 from .ports import Connection
 
 __all__ = [
-    "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "of_file",
-    "optional_array", "queries", "sqlite_only", "time_limit",
+    "DEEPEST_SHOWN", "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "of_file",
+    "optional_array", "queries", "shown_json", "sqlite_only", "time_limit",
 ]  # fmt: skip
 
 FOLDERS = (
@@ -30,6 +30,10 @@ FOLDERS = (
 FOREIGN = ("importing/readers",)
 """Where the statements stand that are run on databases of other programs."""
 _HEAD = lazy_regex(r"^-- name: (\w+)\n((?:--.*\n)*)", re.M)
+_NESTING = lazy_regex(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
+"""A text of JSON, whatever is in it, or what begins or ends an object or a list."""
+DEEPEST_SHOWN = 100
+"""Objects and lists within each other: an answer of some 250 cannot be written."""
 STEPS = 5_000
 """Steps of SQLite's machine between two looks at the clock: some tens of microseconds."""
 _SQLITE_ONLY = "-- only: sqlite\n"
@@ -60,6 +64,24 @@ def _read(folders: tuple[str, ...]) -> dict[str, tuple[str, str]]:
                 raise ValueError(f"query {name} is defined twice")
             found[name] = comment, sql.strip().removesuffix(";")
     return found
+
+
+def shown_json(stored: str) -> Any:
+    """A stored value as an answer can hold it: what is nested deeper than that stands there as its JSON text."""
+    if stored.count("{") + stored.count("[") <= DEEPEST_SHOWN:
+        return json.loads(stored)
+    parts, kept, depth, deep = list[str](), 0, 0, 0
+    for token in _NESTING.finditer(stored):
+        if token[0] in "{[":
+            depth += 1
+            if depth == DEEPEST_SHOWN + 1:
+                deep = token.start()
+        elif token[0] in "}]":
+            depth -= 1
+            if depth == DEEPEST_SHOWN:
+                parts += [stored[kept:deep], json.dumps(stored[deep : token.end()], ensure_ascii=False)]
+                kept = token.end()
+    return json.loads("".join([*parts, stored[kept:]]))
 
 
 def array(values: Iterable[int | str]) -> str:

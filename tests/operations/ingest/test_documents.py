@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.audit_context import Grant, entered_by
 from amemorix.clock import FrozenClock
+from amemorix.frontends.http.json_response import BASE_PATH
 from amemorix.testing import memory_host
-from entrance import admin_of, call, contents, data_of, hits, refused, rows, said, told
+from database_file import content
+from doors import web_client
+from entrance import admin_of, call, change, contents, data_of, hits, refused, rows, said, told
 
 documents = admin_of("memory_document_admin")
 LONG = (
@@ -263,6 +267,37 @@ async def test_told_again_with_other_metadata_or_tags(host: AMemorixHostService)
     assert (await told(host, "the text", external_id="x", source="s"))["reason"] == "exists"
 
 
+async def test_the_same_text_is_kept_once_if_that_is_asked(host: AMemorixHostService, clock: FrozenClock) -> None:
+    where = {"source": "s", "chat_id": "c"}
+    first = await told(host, "said  twice\n", external_id="x", metadata={"a": 1, "b": 1}, tags=["t"], **where)
+    for how, metadata in (("keep", {"a": 1, "b": 1}), ("merge", {"a": 1, "b": 2, "c": 3})):
+        again = await told(host, "said  twice\n", external_id="y", same_text=how, metadata={"b": 2, "c": 3}, **where)
+        assert (again["external_id"], again["stored_ids"]) == ("x", [])
+        (item,) = (await documents(host, "list", **where))["items"]
+        assert (item["metadata"], item["tags"], item["paragraph_ids"]) == (metadata, ["t"], first["stored_ids"])
+    for n, (text, other) in enumerate((("said twice\n", where), ("said  twice\n", {**where, "source": "t"}), ("said  twice\n", {"source": "s", "chat_id": "d"}))):  # fmt: skip
+        made = await told(host, text, external_id=f"z{n}", same_text="keep", **other)
+        assert (made["external_id"], len(made["stored_ids"])) == (f"z{n}", 1)
+    await documents(host, "delete", source="s", chat_id="c", external_ids=["x"])
+    assert (await told(host, "said  twice\n", external_id="w", same_text="keep", **where))["external_id"] == "w"
+    await told(host, "gone soon", external_id="soon", ttl_seconds=10, **where)
+    clock.advance(10)
+    assert (await told(host, "gone soon", external_id="later", same_text="merge", **where))["external_id"] == "later"
+
+
+async def test_however_many_store_the_same_text_at_once_it_is_kept_once(host: AMemorixHostService) -> None:
+    how = {"source": "s", "chat_id": "c", "same_text": "merge"}
+    answers = await asyncio.gather(
+        *(told(host, "the very same text", external_id=f"w{n}", metadata={f"k{n}": n}, **how) for n in range(20))
+    )
+    (item,) = (await documents(host, "list", source="s"))["items"]
+    assert {one["external_id"] for one in answers} == {item["external_id"]}
+    assert item["metadata"] == {f"k{n}": n for n in range(20)}
+    items = [{"text": "in one call", "external_id": f"i{n}", **how} for n in range(3)]
+    answer = await call(host, "ingest_texts", items=items)
+    assert [one["external_id"] for one in answer["results"]] == ["i0"] * 3
+
+
 async def test_deleted_by_ids_and_by_filters(host: AMemorixHostService) -> None:
     for i in range(6):
         await told(
@@ -289,6 +324,51 @@ async def test_deleted_by_ids_and_by_filters(host: AMemorixHostService) -> None:
     assert await ids(host) == ["0"]
     await refused(host, "memory_document_admin", {"action": "delete"}, "source")
     await refused(host, "memory_document_admin", {"action": "delete", "tags": []}, "source")
+
+
+async def test_what_lies_in_the_recycle_bin_is_erased_too(host: AMemorixHostService, clock: FrozenClock) -> None:
+    for name, filters in (("ids", {"external_ids": ["ids", "short"]}), ("tags", {"tags": ["t"]}), ("kind", {"metadata": {"k": "kind"}}), ("all", {})):  # fmt: skip
+        word = f"xylophone-{name}"
+        for one in (name, "short"):
+            about = {"source": name, "chat_id": f"chat-{name}", "tags": ["t"], "metadata": {"k": name}}
+            await told(
+                host, f"the {word} of {one}", external_id=one, **about, ttl_seconds=60 if one == "short" else None
+            )
+        await told(host, f"the {word} in other words", external_id=name, **about)
+        await told(host, f"the kite of {name}", external_id="another", source=f"{name} too", chat_id=f"chat-{name}")
+        clock.advance(61)
+        where = {"source": name, "chat_id": f"chat-{name}"}
+        assert (await documents(host, "delete", source=name, external_ids=[name]))["deleted_count"] == 1
+        assert (await documents(host, "delete", **where, **filters))["deleted_count"] == 0
+        answer = await documents(host, "delete", **where, **filters, purge=True)
+        assert (answer["deleted_count"], answer["missing"], answer["receipt"]["found"]) == (2, [], {}), name
+        files = [content(path) for path in data_of(host).rglob("*") if path.is_file()]
+        assert not [one for one in files if word.encode() in one], name
+        assert await ids(host, source=f"{name} too") == ["another"]
+        assert (await documents(host, "delete", **where, **filters, purge=True))["deleted_count"] == 0
+
+
+async def test_a_chat_in_which_nothing_is_left_goes_with_its_name(host: AMemorixHostService) -> None:
+    async def chats() -> set[str]:
+        return {one for (one,) in rows(host, "select chat_id from chats")}
+
+    for chat in ("therapy-of-ann", "therapy-of-bob"):
+        for n in range(2):
+            await told(host, f"line {n} of {chat}", external_id=f"{n}", source=chat, chat_id=chat)
+    await told(host, "somebody else's line", source="elsewhere", chat_id="therapy-of-bob")
+    answer = await documents(
+        host, "delete", chat_id="therapy-of-ann", external_ids=["0"], source="therapy-of-ann", purge=True
+    )
+    assert answer["deleted_count"] == 1 and await chats() == {"therapy-of-ann", "therapy-of-bob"}
+    await documents(host, "delete", source="therapy-of-ann", chat_id="therapy-of-ann")
+    for chat in ("therapy-of-ann", "therapy-of-bob"):
+        answer = await documents(host, "delete", source=chat, chat_id=chat, purge=True)
+        assert answer["success"] and answer["receipt"]["found"] == {}
+    assert await chats() == {"therapy-of-bob"}
+    files = [content(path) for path in data_of(host).rglob("*") if path.is_file()]
+    assert not [one for one in files if b"therapy-of-ann" in one]
+    await told(host, "a kettle", source="therapy-of-ann", chat_id="therapy-of-ann")
+    assert await contents(host, "kettle", chat_id="therapy-of-ann") == ["a kettle"]
 
 
 async def test_a_document_that_lost_a_part_no_longer_tells_it(host: AMemorixHostService) -> None:
@@ -509,6 +589,35 @@ def nested(depth: int) -> dict[str, Any]:
     for n in range(depth):
         made = {"k": made} if n % 2 else {"k": [made]}
     return made
+
+
+@pytest.mark.parametrize("depth", [180, 600])
+async def test_metadata_that_is_nested_too_deep_is_answered_as_text(host: AMemorixHostService, depth: int) -> None:
+    text = {"text": "Ann likes the ferry at nine.", "source": "s", "chat_id": "c", "person_ids": ["Ann"]}
+    await told(host, **text, external_id="deep", metadata={"k": 1, "deep": {}})
+    deep = '[{"a]\\\\\\"[{":' * (depth // 2) + '"end"' + "}]" * (depth // 2)
+    change(host, "update paragraphs set metadata = ?", (f'{{"k": 1, "deep": {deep}, "after": [2]}}',))
+    await host.settle()
+    (hit,) = await hits(host, "ferry", chat_id="c")
+    (item,) = (await documents(host, "list", metadata={"k": 1}))["items"]
+    assert hit["metadata"] == item["metadata"]
+    assert (item["metadata"]["k"], item["metadata"]["after"]) == (1, [2])
+    inner: Any = item["metadata"]["deep"]
+    while not isinstance(inner, str):
+        (inner,) = inner.values() if isinstance(inner, dict) else inner
+    assert inner.endswith("}]") or (inner.endswith("}") and '"end"' in inner)
+    for component, args in (
+        ("memory_text_admin", {"action": "list", "chat_id": "c"}), ("memory_document_admin", {"action": "get", "source": "s", "external_ids": ["deep"]}),
+        ("get_person_profile", {"person_id": "Ann", "chat_id": "c"}), ("search_memory", {"query": "ferry", "mode": "aggregate"}),
+    ):  # fmt: skip
+        assert json.dumps(await call(host, component, **args))
+    async with web_client(host) as web:
+        assert (await web.post(f"{BASE_PATH}/memory_text_admin/list", json={"chat_id": "c"})).status_code == 200
+    assert (await documents(host, "set", source="s", external_ids=["deep"], metadata={"n": 2}, merge=True))[
+        "count"
+    ] == 1
+    (item,) = (await documents(host, "list"))["items"]
+    assert (item["metadata"]["k"], item["metadata"]["n"]) == (1, 2)
 
 
 async def test_metadata_that_no_answer_could_hold_is_refused(host: AMemorixHostService) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -133,3 +134,64 @@ async def test_episodes_within_a_source(host: AMemorixHostService) -> None:
     assert {
         hit["source"] for hit in (await found(host, "kite festival", mode="episode", limit=10, source="s"))["hits"]
     } == {"s"}
+
+
+KEPT_OUT = "xylophone"
+"""In every text that the filters leave out, and in no other."""
+
+
+@pytest.fixture
+async def mixed(host: AMemorixHostService, clock: FrozenClock) -> AMemorixHostService:
+    """Talk about a festival: of what was said in one sitting only a part has the tag, and other chats and sources talk too."""
+    await host.update_config({"shared_memory_groups": [{"targets": ["stream:c", "stream:d"]}]})
+
+    def turns(*tags: Any) -> list[dict[str, Any]]:
+        lines = [
+            "I live in Leeds now, and the kite festival is on Sunday",
+            "we need red paper for the kite festival",
+            "the kite festival begins at nine",
+            "who brings string to the kite festival",
+        ]
+        return [
+            {"speaker": "Ann", "text": f"{line}{'' if tag else f', says the {KEPT_OUT}'}", "tags": ["open"] if tag else [],
+             "time": clock.now() - 900 + 60 * i}
+            for i, (line, tag) in enumerate(zip(lines, tags, strict=True))
+        ]  # fmt: skip
+
+    for source, chat, messages in (
+        ("partly", "c", turns(1, 0, 1, 0)), ("none", "c", turns(0, 0, 0, 0)), ("whole", "c", turns(1, 1, 1, 1)), ("theirs", "d", turns(0, 0, 0, 0)),
+    ):  # fmt: skip
+        await call(host, "ingest_messages", chat_id=chat, source=source, messages=messages)
+    await told(
+        host, f"Ann told the {KEPT_OUT} about the kite festival", source="note", source_type="note", scope="global",
+        timestamp=clock.now() - 60, entities=["Ann"], relations=[{"subject": "Ann", "predicate": "plays", "object": KEPT_OUT}],
+    )  # fmt: skip
+    await host.settle()
+    return host
+
+
+@pytest.mark.parametrize("mode", ["search", "hybrid", "time", "episode", "aggregate"])
+@pytest.mark.parametrize(("filters", "texts"), [
+    ({"tags": ["open"]}, 6), ({"tags": ["open"], "chat_id": "c"}, 6), ({"source": "whole"}, 4), ({"tags": ["open"], "source": "partly"}, 2),
+    ({"tags": ["open"], "source_type": "chat", "chat_id": "c", "only_own": True}, 6), ({"tags": ["open"], "person_id": "Ann"}, 6),
+])  # fmt: skip
+async def test_no_answer_tells_what_a_filter_leaves_out(
+    mixed: AMemorixHostService, clock: FrozenClock, mode: str, filters: dict[str, Any], texts: int
+) -> None:
+    window: dict[str, Any] = {"time_start": clock.now() - 10_000} if mode in ("hybrid", "time") else {}
+    for query in ("kite festival", "where does Ann live, and what does she play?", "xylofone kite festival"):
+        answer = await found(mixed, query, mode=mode, limit=50, gate=False, **filters, **window)
+        assert KEPT_OUT not in json.dumps(answer), query
+    every = (await found(mixed, "kite festival", mode=mode, limit=50, gate=False, **filters, **window))["hits"]
+    assert sum(hit["type"] == "paragraph" for hit in every) == (0 if mode == "episode" else texts)
+    whole = {hit["source"] for hit in every if hit["type"] == "episode"}
+    assert whole == ({"whole"} if mode in ("episode", "aggregate") and filters.get("source") != "partly" else set())
+
+
+async def test_a_fact_is_told_in_the_words_that_a_filter_lets_in(host: AMemorixHostService, clock: FrozenClock) -> None:
+    await said(host, "c", ("Ann", "I live in Leeds", clock.now() - 500), source="s")
+    await said(host, "c", ("Ann", f"I live in Leeds, by the {KEPT_OUT}", clock.now() - 100), source="t")
+    await host.settle()
+    (fact,) = (await found(host, "where does Ann live?", chat_id="c", source="s"))["facts"]
+    assert (fact["value"], len(fact["evidence_ids"])) == ("Leeds", 1)
+    assert KEPT_OUT not in json.dumps(fact)

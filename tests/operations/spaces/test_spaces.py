@@ -278,6 +278,41 @@ async def test_deleting_and_dropping(host: AMemorixHostService) -> None:
     assert await nearest(host, [1, 0], "t") == ["a"]
 
 
+async def test_a_space_comes_with_the_first_vector_and_goes_with_the_last(host: AMemorixHostService) -> None:
+    async def names() -> list[str]:
+        return [one["space"] for one in (await spaces(host, "spaces"))["items"]]
+
+    added = await spaces(host, "add", space="s", create=True, items=[{"id": "a", "vector": [1, 0]}])
+    assert (added["dimension"], await names()) == (2, ["s"])
+    await spaces(host, "add", space="s", create=True, items=[{"id": "b", "vector": [0, 1]}])
+    item = {"id": "c", "vector": [0, 1, 2]}
+    await refused(
+        host, "memory_vector_admin", {"action": "add", "space": "s", "create": True, "items": [item]}, "items.0.vector"
+    )
+    await spaces(host, "delete", space="s", ids=["a"], drop_empty=True)
+    assert await nearest(host, [1, 0]) == ["b"]
+    await spaces(host, "delete", space="s", ids=["b"])
+    assert await names() == ["s"]
+    await spaces(host, "create_space", space="s", dimension=3, replace_empty=True)
+    await spaces(host, "add", space="s", create=True, items=[item])
+    assert await nearest(host, [0, 1, 2]) == ["c"]
+    await spaces(host, "delete", space="s", ids=["c"], drop_empty=True)
+    assert await names() == []
+
+
+async def test_a_space_that_shows_nothing_may_take_another_dimension(
+    host: AMemorixHostService, clock: FrozenClock
+) -> None:
+    await told(host, "The kite is red.", source="notes", external_id="n1", ttl_seconds=50)
+    await filled(host, "s", {"a": [1, 0]}, ref={"source": "notes", "external_id": "n1"})
+    wanted = {"action": "create_space", "space": "s", "dimension": 3, "replace_empty": True}
+    await refused(host, "memory_vector_admin", wanted, "dimension", "conflict")
+    clock.advance(51)
+    assert (await spaces(host, **wanted))["dimension"] == 3
+    await filled(host, "s", {"x": [1, 0, 0]})
+    assert await nearest(host, [1, 0, 0]) == ["x"]
+
+
 async def test_a_vector_is_of_a_text(host: AMemorixHostService, clock: FrozenClock) -> None:
     note = {"source": "notes", "external_id": "n1"}
     await told(host, "The kite is red.", **note)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...errors import MemoryFault, NotFound
+from ...errors import MemoryFault
 from ...fields import MAX_QUERY_CHARS
 from ...language.normalise import clean_text
 from ..access import Caller, caller_of
@@ -34,8 +34,6 @@ __all__ = ["KernelStore"]
 SOURCE_TYPE = "exo"
 SHOWN = "shown"
 """Tag of what is not discarded."""
-EVERY = "item"
-"""Attribute of every vector."""
 MOST_VECTORS, LONGEST_NAME = 1_000, 500
 SPOKEN = ("human", "ai")
 NOT_DERIVED = ("system", "tool")
@@ -66,7 +64,9 @@ class KernelStore:
             None if memory is None or isinstance(memory, str | Path) else caller_of(memory),
         )
         self._gate, self._wait, self._purge = gate, wait, purge
-        self._texts = Texts(self._call, SOURCE_TYPE, _name(namespace), refused=MemoryError)
+        # A chat `exo:session:…` holds the turns of a session (ShortTermMemory).
+        name = _hashed(namespace) if namespace.startswith("session:") else _name(namespace)
+        self._texts = Texts(self._call, SOURCE_TYPE, name, refused=MemoryError)
 
     async def add(self, item: MemoryItem) -> None:
         """Keep an item, in the place of one of the same id."""
@@ -79,21 +79,12 @@ class KernelStore:
             item.memory_type in NOT_DERIVED or item.category == MemoryCategory.VARIABLE or hasattr(item, "encrypted")
         )
         who = item.metadata.user_id if item.memory_type == "human" else item.metadata.agent_id
-        if vector is not None:  # of another dimension than the others it is refused before the text is stored
-            asked = {"space": self._texts.source, "dimension": len(vector)}
-            await self._call("memory_vector_admin", action="create_space", **asked)
-        answer = await self._texts.put(
+        await self._texts.put_with_vector(
+            vector, _name(item.id), dict.fromkeys(tags, True),
             external_id=_name(item.id), text=item.content, tags=tags, metadata=item.model_dump(mode="json", exclude={"content"}),
             person_ids=[_name(who)] if who and derive and item.memory_type in SPOKEN else [],
             timestamp=item.created_at if derive else None, derive=derive, wait=self._wait,
         )  # fmt: skip
-        if vector is not None:
-            source = self._texts.source
-            row = {"id": _name(item.id), "vector": vector, "attributes": dict.fromkeys([EVERY, *tags], True)}
-            row["ref"] = {"source": source, "chat_id": source, "external_id": row["id"]}
-            await self._vectors("add", items=[row])
-        elif answer["reason"] or answer["superseded_ids"]:
-            await self._vectors("delete", ids=[_name(item.id)])
 
     async def get(self, item_id: str) -> MemoryItem | None:
         """The item of that id, None if there is none."""
@@ -108,8 +99,8 @@ class KernelStore:
         checked_limit(limit)
         tags = _tags(metadata, type=memory_type, category=category, status=status) + ([] if status else [SHOWN])
         if vector is not None:
-            filters = dict.fromkeys([EVERY, *tags], True)
-            near = await self._vectors("search", vector=list(vector), filters=filters, limit=min(limit, MOST_VECTORS))
+            asked = {"filters": dict.fromkeys(tags, True), "limit": min(limit, MOST_VECTORS)}
+            near = await self._texts.vectors("search", vector=list(vector), **asked)
             return await self._named(one["id"] for one in near["items"])
         if query.strip():
             return await self._named(hit["external_id"] for hit in await self._hits(query, tags, limit))
@@ -126,15 +117,13 @@ class KernelStore:
     async def clear(self, *, metadata: MemoryMetadata | None = None) -> int:
         """Remove the items of this metadata, without it all of the namespace; how many those were."""
         tags = _tags(metadata)
-        count = await self._texts.delete(tags=tags, purge=self._purge)
-        await self._vectors("delete", filters=dict.fromkeys([EVERY, *tags], True))
-        return count
+        await self._texts.delete_vectors(**({"filters": dict.fromkeys(tags, True)} if tags else {}))
+        return await self._texts.delete(tags=tags, purge=self._purge)
 
     async def delete(self, item_id: str) -> bool:
         """Remove an item; whether it was there."""
-        count = await self._texts.delete(external_ids=[_name(item_id)], purge=self._purge)
-        await self._vectors("delete", ids=[_name(item_id)])
-        return count > 0
+        await self._texts.delete_vectors(ids=[_name(item_id)])
+        return await self._texts.delete(external_ids=[_name(item_id)], purge=self._purge) > 0
 
     async def same(self, item: MemoryItem) -> MemoryItem | None:
         """Another item of the same content, type, status and user."""
@@ -171,14 +160,6 @@ class KernelStore:
         except MemoryFault as exc:
             raise MemoryError(str(exc)) from exc
 
-    async def _vectors(self, action: str, **arguments: Any) -> dict[str, Any]:
-        try:
-            return await self._call("memory_vector_admin", action=action, space=self._texts.source, **arguments)
-        except MemoryError as exc:
-            if isinstance(exc.__cause__, NotFound):  # nobody has brought a vector
-                return {"items": []}
-            raise
-
     async def _hits(
         self, query: str, tags: list[str], limit: int, min_similarity: float | None = None
     ) -> list[dict[str, Any]]:
@@ -197,7 +178,11 @@ def _item(document: Mapping[str, Any]) -> MemoryItem:
 def _name(text: str) -> str:
     """A text as a name that the memory keeps as it is: one that it would change or refuse by its hash."""
     kept = text and len(text) <= LONGEST_NAME and text.isprintable() and clean_text(text) == text
-    return text if kept else f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return text if kept else _hashed(text)
+
+
+def _hashed(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _tags(metadata: Any, **named: str | None) -> list[str]:

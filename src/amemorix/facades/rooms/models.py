@@ -154,4 +154,8 @@ class IMemoryAdapter(IMemory, Protocol):
     vectors: bool
     """Whether it compares embeddings."""
 
+    async def create_once(self, input: MemoryEntry, /) -> MemoryEntry:
+        """The room's entry with this `data`, which it stores if there is none; one writer after the other."""
+        ...
+
     async def close(self) -> None: ...

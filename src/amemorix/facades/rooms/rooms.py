@@ -24,9 +24,9 @@ class Rooms:
 
     `adapter` may also be a memory, a host or its configuration file. `also` are searched and read after it, each id counts
     once; what is deleted there is deleted everywhere, and only the first is written to. `embed` makes the vectors of
-    entries and queries that bring none; where it fails, words have to do. With `dedupe` an entry with the `data` of one that is in the room gives that one
-    back. With `strict` a failure is raised; else it is logged, and `create_memory` gives None. What does not fit is always
-    raised, as InvalidRequest.
+    entries and queries that bring none; where it fails, words have to do. With `dedupe` an entry without an id and with the
+    `data` of one that is in the room gives that one back, however many write at once. With `strict` a failure is raised; else it is
+    logged, and `create_memory` gives None. What does not fit is always raised, as InvalidRequest.
     """
 
     def __init__(
@@ -79,17 +79,14 @@ class Rooms:
 
     async def _stored(self, given: MemoryInput, now: datetime) -> MemoryEntry | None:
         first = self.adapters[0]
-        if self._dedupe:
-            for one in await first.get_all_memories(given.room_id):
-                if one.data == given.data and given.id in (None, one.id):
-                    return one
         known = await first.get_memory_by_id(given.id, given.room_id) if given.id else None
         values = given.model_dump(exclude_none=True)
         if given.embedding is None and first.vectors:
             values["embedding"] = await self._vector(given.data)
         if known is None:  # no two have the same time, so that they are listed in this order
             self._last = max(now, self._last + timedelta(microseconds=1))
-        return await first.create_memory(MemoryEntry(**values, created_at=known.created_at if known else self._last))
+        store = first.create_once if self._dedupe and not given.id else first.create_memory
+        return await store(MemoryEntry(**values, created_at=known.created_at if known else self._last))
 
     async def get_memory_by_id(self, id: str, room_id: str) -> MemoryEntry | None:
         """The entry of this room with this id."""

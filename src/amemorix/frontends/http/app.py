@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -44,6 +45,12 @@ CLOSED_BY_CALLER = 499
 """Nobody reads this answer; the number is what proxies write to their logs."""
 
 
+class _Lines(PathConvertor):
+    """A path as `path` is, in which line breaks may stand: a room may have any name."""
+
+    regex = r"[\s\S]*"
+
+
 def create_app(
     host: AMemorixHostService, *, tokens: Tokens | None = None, is_ending: Callable[[], bool] = lambda: False
 ) -> Starlette:
@@ -53,13 +60,14 @@ def create_app(
     do what it allows; without, only calls addressed to this machine are answered. `is_ending`:
     whether the server wants to end, so that what streams has to.
     """
+    register_url_convertor("lines", _Lines())
     handlers, known = _Handlers(host), tokens or Tokens({})
     proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not known)
     routes = [
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
-        Route(f"{ROOMS_PATH}/{{rest:path}}", handlers.rooms, methods=["GET", "POST", "DELETE"]),
+        Route(f"{ROOMS_PATH}/{{rest:lines}}", handlers.rooms, methods=["GET", "POST", "DELETE"]),
         Route("/mcp", McpEndpoint(host, handlers.figures, handlers.largest_body), methods=["POST"]),
         Route("/v1/chat/completions", proxy.complete, methods=["POST"]),
         Route("/v1/{path:path}", proxy.forward, methods=["GET", "POST"]),
@@ -231,6 +239,8 @@ def _timeout(request: Request) -> int | None:
 
 async def _no_route(request: Request, exc: Exception) -> Response:
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
+    if status == 400:
+        return fault_answer(InvalidRequest(f"body: {getattr(exc, 'detail', exc)}", field="body"))
     if status == 404:
         return fault_answer(
             NotFound(f"There is nothing at {request.url.path}; components are at {BASE_PATH}/COMPONENT.")

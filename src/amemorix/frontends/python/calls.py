@@ -133,9 +133,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             "text": text,
             "derive": old["derive"],
         }
-        until = local_time(old["expires_at"])
-        # of a far year the number would be read as milliseconds
-        stays = {"expires_at": until and until.isoformat(), "derive": old["derive"]}
+        stays = {"expires_at": old["expires_at"], "derive": old["derive"]}
         if old["kind"] == "message":
             turn = {
                 **kept,

@@ -42,7 +42,7 @@ class BlockingAdapter:
     def __init__(self, *, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="amemorix-rooms")
-        self._opening = threading.Lock()
+        self._opening, self._storing_once = threading.Lock(), threading.Lock()
         self._opened = self._closed = False
         self._dimension = 0
         self._swept = -math.inf
@@ -59,6 +59,9 @@ class BlockingAdapter:
     async def create_memory(self, input: MemoryEntry) -> MemoryEntry:
         await self._call(self._create, input)
         return input
+
+    async def create_once(self, input: MemoryEntry) -> MemoryEntry:
+        return await self._call(self._create_once, input)
 
     async def get_memory_by_id(self, id: str, room_id: str) -> MemoryEntry | None:
         return await self._call(self._get, room_id, id)
@@ -107,6 +110,14 @@ class BlockingAdapter:
             self._swept = self._clock.now()
             self._sweep()
         self._put(entry)
+
+    def _create_once(self, entry: MemoryEntry) -> MemoryEntry:
+        with self._storing_once:
+            for one in self._all(entry.room_id):
+                if one.data == entry.data:
+                    return one
+            self._create(entry)
+            return entry
 
     def _search(self, query: str, options: MemorySearchOptions) -> list[MemoryEntry]:
         """What is near in meaning, then what has the words and no vector; without a vector of the query what has the words."""
