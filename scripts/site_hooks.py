@@ -28,6 +28,7 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
 _OTHER_LANGUAGE = re.compile(r"^\[(?:中文|English|返回中文首页)\]\([^)]*\)\n", re.M)
+_ALTERNATE = re.compile(r'<link rel="alternate" href="/@[^>]*>\s*')
 _PICTURE = re.compile(r'<p><img alt="[^"]*" src="[^"]*?pictures/([\w-]+\.svg)" */?></p>')
 
 
@@ -89,6 +90,7 @@ def on_page_content(html: str, config: Any, **_: Any) -> str:
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """Lead to the same page of the other language, wherever the site lies."""
+    output = _ALTERNATE.sub("", output)  # the theme would look for a map of the site there
     up = relpath("." if _language(config) == "en" else "..", page.url or ".")
     return output.replace("/@en/", f"{up}/{page.url}").replace("/@zh/", f"{up}/zh/{page.url}")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..config import settings
 from ..host.operations import OPERATIONS
-from ..locale import Language
+from ..locale import Language, told
 from ..locale.catalogue import catalogue
 from ..ops import Operation
 from .http.json_response import BASE_PATH
@@ -46,6 +46,15 @@ _CHINESE = {
     " Older names of the action: {}.": "动作的旧名：{}。", " Older names of the component: {}.": "组件的旧名：{}。",
     "list of {}": "{} 的列表", " or ": " 或 ", "anything": "任意",
 }  # fmt: skip
+
+_BOUNDS = (
+    (", at most ", "，最多 "),
+    (", at least ", "，最少 "),
+    (", ", "，"),
+    (" to ", " 到 "),
+    (" characters", " 个字符"),
+    (" entries", " 项"),
+)
 
 
 def reference_page() -> str:
@@ -86,7 +95,7 @@ class _Page:
     """What is said in a language, with the page on which the records are."""
 
     def __init__(self, language: Language, records: str = "") -> None:
-        self._chinese = language == "zh"
+        self._language, self._chinese = language, language == "zh"
         self._records = records
 
     def word(self, text: str) -> str:
@@ -135,7 +144,10 @@ class _Page:
                 yield from self._fields(schema)
 
     def settings(self) -> Iterator[str]:
-        rows = [(f"`{s.path}`", default(s.default), s.bounds, s.reload, self.told(s.description)) for s in settings()]
+        rows = [
+            (f"`{s.path}`", default(s.default), told(s.bounds, self._language), s.reload, self.told(s.description))
+            for s in settings()
+        ]
         return self.table(("setting", "default", "allowed", "change", "meaning"), rows)
 
     def table(self, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
@@ -163,8 +175,14 @@ class _Page:
                 self._type(choice) for choice in node["anyOf"] if choice.get("type") != "null"
             )
         if node.get("type") == "array":
-            return self.word("list of {}").format(self._type(node.get("items", {}))) + bounds(node)
-        return f"{node.get('type') or self.word('anything')}{bounds(node)}"
+            return self.word("list of {}").format(self._type(node.get("items", {}))) + self._bounds(node)
+        return f"{node.get('type') or self.word('anything')}{self._bounds(node)}"
+
+    def _bounds(self, node: dict[str, Any]) -> str:
+        found = bounds(node)
+        for english, chinese in _BOUNDS if self._chinese else ():
+            found = found.replace(english, chinese)
+        return found
 
 
 def _title(op: Operation) -> str:
