@@ -27,7 +27,7 @@ REFERENCE = {"en": "Reference", "zh": "参考"}
 _FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
-_OTHER_LANGUAGE = re.compile(r"^\[(?:中文|English|返回中文首页)\]\([^)]*\)\n", re.M)
+_OTHER_LANGUAGE = re.compile(r"^\[(?:中文|English)\]\([^)]*\)\n", re.M)
 _ALTERNATE = re.compile(r'<link rel="alternate" href="/@[^>]*>\s*')
 _PICTURE = re.compile(r'<p><img alt="[^"]*" src="[^"]*?pictures/([\w-]+\.svg)" */?></p>')
 
@@ -48,7 +48,9 @@ def on_files(files: Any, config: Any) -> Any:
     for path in sorted((ROOT / "examples").glob("*.py")):
         code = path.read_text("utf-8")
         about = code.split('"""')[1].strip()
-        made[f"examples/{path.stem}.md"] = f"# {path.name}\n\n```python\n{code}```\n"
+        made[f"examples/{path.stem}.md"] = (
+            f"---\nsearch: {{exclude: true}}\n---\n\n# {path.name}\n\n```python\n{code}```\n"
+        )
         listed.append(f"- [{path.name}]({path.stem}.md): {about.splitlines()[0]}")
     made["examples/index.md"] = "\n".join(listed) + "\n"
     made["site.css"] = (ROOT / "scripts" / "site.css").read_text("utf-8")

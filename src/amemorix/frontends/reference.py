@@ -6,9 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from ..config import settings
+from ..config.schema import Setting, sections
 from ..host.operations import OPERATIONS
 from ..locale import Language, told
 from ..locale.catalogue import catalogue
@@ -68,6 +70,7 @@ def reference_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+@cache
 def reference_pages(language: Language) -> dict[str, str]:
     """File name and text of a page for each component, one for the records, one for the settings, and `index.md`.
 
@@ -82,7 +85,7 @@ def reference_pages(language: Language) -> dict[str, str]:
         lines += [f"## {component}\n", *page.summaries(own, f"{component}.md")]
     pages["index.md"] = "\n".join(lines)
     pages["records.md"] = "\n".join([f"# {page.word('Records')}\n", *page.records()])
-    pages["settings.md"] = "\n".join([f"# {page.word('Settings')}\n", page.word(_SETTINGS), *page.settings()])
+    pages["settings.md"] = "\n".join([f"# {page.word('Settings')}\n", page.word(_SETTINGS), *page.settings_by_table()])
     return pages
 
 
@@ -144,11 +147,25 @@ class _Page:
                 yield from self._fields(schema)
 
     def settings(self) -> Iterator[str]:
-        rows = [
-            (f"`{s.path}`", default(s.default), told(s.bounds, self._language), s.reload, self.told(s.description))
-            for s in settings()
-        ]
+        rows = [(f"`{one.path}`", *self._setting(one)) for one in settings()]
         return self.table(("setting", "default", "allowed", "change", "meaning"), rows)
+
+    def settings_by_table(self) -> Iterator[str]:
+        """The same, under a heading for each table of the file."""
+        meanings = sections()
+
+        def table_of(one: Setting) -> str:
+            return max((name for name in meanings if one.path.startswith(f"{name}.")), key=len, default="")
+
+        for name, group in groupby(settings(), table_of):
+            if name:
+                yield f"## `[{name}]`\n"
+                yield f"{self.told(meanings[name])}\n"
+            rows = [(f"`{one.path.removeprefix(f'{name}.')}`", *self._setting(one)) for one in group]
+            yield from self.table(("setting", "default", "allowed", "change", "meaning"), rows)
+
+    def _setting(self, one: Setting) -> tuple[str, ...]:
+        return default(one.default), told(one.bounds, self._language), one.reload, self.told(one.description)
 
     def table(self, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
         yield f"| {' | '.join(self.word(one) for one in head)} |"
