@@ -77,8 +77,6 @@ def _within(found: re.Match[str], here: str, config: Any) -> str:
         page = "reference/index.md"
     elif inside.parts[0] == "examples":
         page = f"examples/{inside.stem}.md" if inside.suffix else "examples/index.md"
-    elif inside.name in ("README.md", "README.zh-CN.md"):
-        page = "index.md"
     else:
         return found[0]  # which the strict build names
     return f"]({relpath(page, PurePosixPath(here).parent)}{found[2] or ''})"
