@@ -14,7 +14,7 @@ import pytest
 from amemorix.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = [ROOT / "scripts" / name for name in ("serve", "test", "check", "generate", "release")] + [
+SCRIPTS = [ROOT / "scripts" / name for name in ("serve", "test", "check", "generate", "release", "docs")] + [
     ROOT / ".ci" / "run"
 ]
 PIN = re.compile(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.+!]*")
