@@ -30,7 +30,6 @@ from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
-from database_file import lay_empty_database
 
 pytest.register_assert_rewrite("suite")
 Open = Callable[..., Awaitable[AMemorixHostService]]
@@ -61,8 +60,6 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     async with AsyncExitStack() as stack:
 
         async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
-            if "storage" not in settings:
-                lay_empty_database(folder or tmp_path)
             if door:
                 from doors import opened_through
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +11,13 @@ from amemorix.store import driver
 from amemorix.store.cipher_pages import in_clear
 from amemorix.store.keys import KEYS_FILE, Keyring, read_secret
 from amemorix.store.sealed_files import is_sealed, opened_chunks
-from amemorix.store.sqlite import Database
 
-__all__ = ["content", "encrypted", "keyring", "lay_empty_database", "open_database"]
+__all__ = ["content", "encrypted", "keyring", "open_database"]
 
 
 def encrypted() -> bool:
     """Whether the memories of the tests are encrypted: with `AMEMORIX_TEST_ENCRYPTED=1`."""
     return bool(os.environ.get("AMEMORIX_TEST_KEY_FILE"))
-
-
-@cache
-def _empty_database() -> tuple[bytes, str]:
-    """A database without rows, and its id."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "memory.db")
-        database.close()
-        return database.path.read_bytes(), database.database_id
-
-
-def lay_empty_database(folder: Path) -> None:
-    """Where a new memory would make one statement by statement, which takes longer than the rest of its beginning."""
-    data = folder / "data" / "a-memorix"
-    if not data.exists() and not encrypted():
-        data.mkdir(parents=True, mode=0o700)
-        raw, id_ = _empty_database()
-        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
 
 
 def keyring(folder: Path) -> Keyring | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from .clock import Clock, FrozenClock
 from .config import default_toml, patched
+from .config.model import Storage
 from .errors import ChatUnavailable
 from .host.environment import Surroundings
 from .host.service import AMemorixHostService
@@ -28,10 +32,11 @@ from .models.registry import GivenChat
 from .ports import ChatInfo, EmbedderInfo
 from .store.ports import Connection
 from .store.rows import embeddings as embedding_rows
+from .store.sqlite import Database
 
 __all__ = [
-    "FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "pause_background", "resume_background",
-    "run_maintenance", "scratch_config", "stale_indexes",
+    "FrozenClock", "HashEmbedder", "ScriptedChat", "lay_empty_database", "memory_host", "pause_background",
+    "resume_background", "run_maintenance", "scratch_config", "stale_indexes",
 ]  # fmt: skip
 
 
@@ -120,6 +125,27 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     return path
 
 
+@cache
+def _empty_database() -> tuple[bytes, str]:
+    """A database without rows, and its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder) / "memory.db")
+        database.close()
+        return database.path.read_bytes(), database.database_id
+
+
+def lay_empty_database(folder: Path) -> None:
+    """Where a memory is to be made below `folder`: a copy of an empty one, for its tables take longer than the rest of it.
+
+    Nothing where there is a memory already, or one is encrypted unless its settings say otherwise.
+    """
+    data = folder / "data" / "a-memorix"
+    if not data.exists() and not Storage().encryption.enabled:
+        data.mkdir(parents=True, mode=0o700)
+        raw, id_ = _empty_database()
+        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
+
+
 ASK_NOBODY = {"episode": {"model_enabled": False}, "extraction": {"chinese_names": False}}
 """What derives in the background asks no chat model."""
 
@@ -148,6 +174,8 @@ async def memory_host(
     given = settings.get("embedding", {})
     settings = ASK_NOBODY | settings
     settings["extraction"] = {"chinese_names": False, **settings["extraction"]}
+    if not any(name.partition(".")[0] == "storage" for name in settings):
+        lay_empty_database(folder)
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:

@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 
 from amemorix import AMemorixHostService, Client
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
-from database_file import lay_empty_database
 from doors import served
 
 __all__ = ["FacadeSuite", "HostedPort", "Lack", "Port", "Text", "Way"]
@@ -137,8 +136,6 @@ class HostedPort:
             key.write_text("5a" * 32, "utf-8")
             key.chmod(0o600)
             settings["storage"] = {"encryption": {"enabled": True, "key_file": str(key)}}
-        else:
-            lay_empty_database(self._folder)
         async with AsyncExitStack() as stack:
             self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **settings))
             await self.begin(stack)

@@ -30,8 +30,7 @@ from amemorix.facades.exo import (
     PostgresStore,
     ShortTermMemory,
 )
-from amemorix.testing import HashEmbedder, memory_host
-from database_file import lay_empty_database
+from amemorix.testing import HashEmbedder, lay_empty_database, memory_host
 from doors import opened_through
 from postgres_server import postgres
 from suite import FacadeSuite, Lack, Port, Text
