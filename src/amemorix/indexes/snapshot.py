@@ -14,7 +14,17 @@ from typing import Any
 from ..lazy_regex import lazy_regex
 from ..store.private_files import make_private, sync_folder
 
-__all__ = ["Pointer", "begin", "discard", "process_mark", "publish", "read_pointer", "sweep", "verified_folder"]
+__all__ = [
+    "Pointer",
+    "begin",
+    "discard",
+    "process_mark",
+    "publish",
+    "read_pointer",
+    "seal_of",
+    "sweep",
+    "verified_folder",
+]
 
 POINTER = "current.json"
 _FOLDER = lazy_regex(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
@@ -36,14 +46,14 @@ class Pointer:
     def to_json(self) -> str:
         """The text of a pointer file: the fields, and a seal over them."""
         fields = json.loads(json.dumps(asdict(self)))
-        return json.dumps(fields | {"seal": _seal_of(fields)})
+        return json.dumps(fields | {"seal": seal_of(fields)})
 
     @classmethod
     def from_json(cls, text: str) -> Pointer:
         """What `to_json` wrote; ValueError for any other text, also if a single value is another."""
         try:
             fields = json.loads(text)
-            if fields.pop("seal") != _seal_of(fields):
+            if fields.pop("seal") != seal_of(fields):
                 raise ValueError("the pointer is damaged")
             files = {name: (size, crc) for name, (size, crc) in fields.pop("files").items()}
             return cls(files=files, **fields)
@@ -130,7 +140,8 @@ def sweep(home: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _seal_of(fields: dict[str, Any]) -> int:
+def seal_of(fields: dict[str, Any]) -> int:
+    """A checksum that tells whether a single value is another."""
     return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
 
 

@@ -304,6 +304,15 @@ select id from relations where inactive_reason = 'forgotten' and inactive_at is 
 -- name: operations_older
 select id from delete_operations where status = 'executed' and created_at <= :until order by id limit :limit;
 
+-- name: rotations_wanted
+-- purges after which this key is to be retired
+select id from delete_operations where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :key;
+
+-- name: rotation_note
+-- only: sqlite
+update delete_operations set receipt = json_set(receipt, '$.rotation', json(:rotation))
+where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :retired;
+
 -- name: operations_purging
 select id from delete_operations where status = 'purging' order by id;
 
