@@ -23,7 +23,7 @@ from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE
 from ..store.keys import KEYS_FILE, Keyring
-from ..store.private_files import make_private, private_opener, sync_folder
+from ..store.private_files import make_private, private_opener, replace_text, sync_folder
 
 __all__ = [
     "MANIFEST",
@@ -337,13 +337,7 @@ def read(folder: Path) -> Backup | None:
 def write(folder: Path, manifest: Manifest) -> None:
     manifest = replace(manifest, version=2)
     manifest = replace(manifest, seal=_seal_of(manifest))
-    draft = folder / f"{MANIFEST}.draft"
-    with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
-        file.write(json.dumps(asdict(manifest), indent=1))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, folder / MANIFEST)
-    sync_folder(folder)
+    replace_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1))
 
 
 def _seal_of(manifest: Manifest) -> int:

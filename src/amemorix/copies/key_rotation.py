@@ -21,11 +21,12 @@ from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, forget_incoming, incoming, link_or_copy
 from ..store.keys import KEYS_FILE, DataKey, Keyring, is_plain, read_secret
 from ..store.metadata_store import MetadataStore, noted
+from ..store.private_files import sync_file
 from ..store.queries import DatabaseError
 from ..store.sealed_files import is_sealed, key_of, opened_chunks
 from .age_files import is_age
 from .backup_folder import MANIFEST, BackupFolder
-from .backups import hosted, no_purge
+from .backups import hosted, no_purge, room
 from .database_swap import INDEXES
 from .worker import CopyThread, exchanging_files, using_files
 
@@ -157,11 +158,17 @@ class KeyService:
         """
         reopen, keys, store = hosted(status), self.keys, self._store
         database = store.folder / DATABASE_FILE
+
+        async def given_up() -> None:
+            await store.give_up_copy()
+            await asyncio.to_thread(forget_incoming, database)
+
         async with exchanging_files(store):
             with self._thread.doing("rotation"):
                 await self._thread.run(lambda: no_purge(store))
                 self._thread.step("copying")
                 retired, found = keys.current, await self.files()
+                room(store.folder, database.stat().st_size)
                 key = await asyncio.to_thread(keys.add, self._clock.now())
                 done = Rotation(key, retired, _lasting(found.of_key.get(retired.id, ())))
                 takeover = _Rekeyed(database, keys, key, now=self._clock.now())
@@ -178,14 +185,10 @@ class KeyService:
                     await reopen(kernel, takeover)
                 except BaseException:
                     if not takeover.done:
-                        await asyncio.shield(self._given_up(database))
+                        await asyncio.shield(given_up())
                     raise
         await asyncio.to_thread((store.folder / REPLACED).unlink, missing_ok=True)
         return done
-
-    async def _given_up(self, database: Path) -> None:
-        await self._store.give_up_copy()
-        await asyncio.to_thread(forget_incoming, database)
 
     async def prune(self) -> None:
         """Forget retired keys that no file needs; none while there are files whose key cannot be told."""
@@ -228,8 +231,7 @@ class _Rekeyed:
                     held.append((copy_rows.inventory(db), copy_rows.kept(db)))
             if held[0] != held[1]:
                 raise StorageFailure("The copy with the new key does not hold what the database holds.", file=str(new))
-            with new.open("rb+") as file:
-                os.fsync(file.fileno())
+            sync_file(new)
             replaced = self._database.with_name(REPLACED)
             replaced.unlink(missing_ok=True)
             link_or_copy(self._database, replaced)

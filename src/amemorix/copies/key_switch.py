@@ -75,8 +75,10 @@ class BackupSwitch:
         """Those elsewhere too, if they are of this memory. Raises Conflict if one could not be taken along."""
         self._backups, self._keys, self._encrypted = backups, keys, encrypted
         backups.sweep()
-        with open_copy(folder / DATABASE_FILE, keys, unchanged=True) as db:
-            own = change_log.get(db, "database_id")
+        own, database = None, folder / DATABASE_FILE
+        if database.exists():
+            with open_copy(database, keys, unchanged=True) as db:
+                own = change_log.get(db, "database_id")
         self.wanted = [
             one for one in backups.all()
             if is_plain(one.database) is encrypted and (backups.home in one.folder.parents or one.manifest.database_id == own)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lazy_regex import lazy_regex
-from ..store.private_files import make_private, sync_folder
+from ..store.private_files import make_private, replace_text, sync_file, sync_folder
 
 __all__ = [
     "Pointer",
@@ -108,18 +108,11 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
     replaced = read_pointer(home)
     files: dict[str, tuple[int, int]] = {}
     for path in sorted(folder.iterdir()):
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync_file(path)
         files[path.name] = path.stat().st_size, _checksum(path)
     sync_folder(folder)
     pointer = Pointer(folder.name, cursor, fingerprint, database_id, files)
-    draft = home / f"{POINTER}.{folder.name}"
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(pointer.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, home / POINTER)
-    sync_folder(home)
+    replace_text(home / POINTER, pointer.to_json(), home / f"{POINTER}.{folder.name}")
     # What was replaced goes, and what other processes left; this one may be writing another snapshot just now.
     ours = f"snapshot-{process_mark()}-"
     for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:

@@ -20,7 +20,7 @@ from ..errors import StorageFailure
 from . import cipher_pages, driver
 from .driver import PLAIN_HEADER, PageKey
 from .file_swap import DATABASE_FILE, finish_exchange
-from .private_files import private_opener, sync_folder
+from .private_files import replace_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -216,17 +216,11 @@ class Keyring:
             "format": FORMAT, "id": self._id, "secret": self._wrapping.told, "current": self._current, "keys": known,
         }  # fmt: skip
         held["seal"] = self._wrapping.seal(held)
-        draft = file.with_name(f"{KEYS_FILE}.draft")
-        with open(draft, "w", encoding="utf-8", opener=private_opener) as out:
-            out.write(json.dumps(held, indent=1))
-            out.flush()
-            os.fsync(out.fileno())
         if file.exists():
             before.unlink(missing_ok=True)
             with suppress(OSError):
                 os.link(file, before)
-        os.replace(draft, file)
-        sync_folder(self.folder)
+        replace_text(file, json.dumps(held, indent=1))
 
     def confirm(self) -> None:
         """The memory was opened with it: forget the version before, and what a crash left of another."""

@@ -119,7 +119,8 @@ def wants_rotation(db: Connection, key: str) -> bool:
 def note_rotation(db: Connection, *, retired: str, key: str, needed_by: Sequence[str]) -> None:
     """Let the receipts of such purges say which key takes the place, and which files need the old one still."""
     told = {"retired": retired, "key": key, "needed_by": needed_by}
-    db.run("rotation_note", retired=retired, rotation=_json(told))
+    for id_, receipt in db.run("rotations_wanted", key=retired).fetchall():
+        db.run("purge_note", id=id_, receipt=_json({**json.loads(receipt), "rotation": told}))
 
 
 def items(db: Connection, operation: int, limit: int, offset: int) -> list[Item]:

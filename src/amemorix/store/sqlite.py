@@ -373,7 +373,7 @@ def _last_commit(log_file: Path) -> int:
             while head := file.read(16):
                 heads.append(head)
                 file.seek(_FRAME - len(head), os.SEEK_CUR)
-    except FileNotFoundError:
+    except OSError:
         return 0
     if not heads:
         return 0

@@ -163,7 +163,12 @@ def change(
 @app.command()
 def rotate(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Encrypt everything with a new random key, while the memory is in use."""
-    say(f"The key is {ask(config, ADMIN, {'action': 'rotate'})['key']} from now on.", "green")
+    answer = ask(config, ADMIN, {"action": "rotate"})
+    say(f"The key is {answer['key']} from now on.", "green")
+    for name in answer["needed_by"]:
+        print_stored(name)
+    if answer["needed_by"]:
+        remark("These need the key before it, which is kept until the last of them is gone.")
 
 
 @app.command()

@@ -306,12 +306,7 @@ select id from delete_operations where status = 'executed' and created_at <= :un
 
 -- name: rotations_wanted
 -- purges after which this key is to be retired
-select id from delete_operations where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :key;
-
--- name: rotation_note
--- only: sqlite
-update delete_operations set receipt = json_set(receipt, '$.rotation', json(:rotation))
-where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :retired;
+select id, receipt from delete_operations where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :key;
 
 -- name: operations_purging
 select id from delete_operations where status = 'purging' order by id;
