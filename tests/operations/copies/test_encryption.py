@@ -373,7 +373,7 @@ async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) ->
             await told(host, f"The blue kettle number {number}.", external_id=str(number))
         await host.settle(600)
         await pause_background(host)
-        answer = await host.invoke("memory_runtime_admin", {"action": "export"})
+        answer = await host.invoke("memory_runtime_admin", {"action": "export", "plain": False})
         assert "only with `plain`" in answer["error"]
         made = await runtime(host, "export", **how)
         file = Path(made["path"])
@@ -399,5 +399,5 @@ async def test_a_graph_is_written_in_the_clear_only_if_asked_for(tmp_path: Path)
     async with encrypted(tmp_path) as host:
         await told(host, "A horse.", relations=[{"subject": "Quixote", "predicate": "rides", "object": "Rocinante"}])
         asked = {"action": "export", "path": "graph.graphml"}
-        assert (await host.invoke("memory_graph_admin", asked))["error_code"] == "invalid_request"
+        assert (await host.invoke("memory_graph_admin", {**asked, "plain": False}))["error_code"] == "invalid_request"
         assert b"Rocinante" in Path((await call(host, "memory_graph_admin", **asked, plain=True))["path"]).read_bytes()
