@@ -314,7 +314,7 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     await told(host, "The kite is red.", **note)
     await filled(host, "s", {"vessel-of-the-kite": vector}, ref=note, attributes={"said": "Wolkenkratzerfahrstuhl"})
     await filled(host, "s", {"free": [1.0] * 32}, attributes={"said": "stays here"})
-    before = (data_of(host) / "memory.db").read_bytes() + (data_of(host) / "memory.db-wal").read_bytes()
+    before = b"".join(on_disk(host))
     unit = np.array(vector) / np.linalg.norm(vector)
     needles = [b"vessel-of-the-kite", b"Wolkenkratzerfahrstuhl", unit.astype("<f2").tobytes()]
     assert all(needle in before for needle in needles)
@@ -322,7 +322,7 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     purged = await call(host, "memory_delete_admin", "purge", operation_id=deleted["operation_id"])
     (done,) = purged["operations"]
     assert (done["status"], done["receipt"]["found"], done["receipt"]["complete"]) == ("purged", {}, True)
-    after = b"".join(path.read_bytes() for path in data_of(host).rglob("*") if path.is_file())
+    after = b"".join(on_disk(host))
     assert not [needle for needle in needles if needle in after]
     assert b"stays here" in after
     assert await nearest(host, vector) == ["free"]
