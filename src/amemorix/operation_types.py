@@ -172,6 +172,7 @@ __all__ = [
     "IngestTexts",
     "KernelSearchRequest",
     "KeyItem",
+    "KeyRotation",
     "KeyStatus",
     "KeyVerdict",
     "KindItem",
@@ -1395,6 +1396,7 @@ class Execute(TypedDict, total=False):
     include_paragraphs: bool
     plan_token: str
     purge: bool
+    rotate: bool
     wait: bool
     reason: str
     requested_by: str
@@ -2164,6 +2166,13 @@ class KeyItem(TypedDict):
     backups: list[str]
 
 
+class KeyRotation(TypedDict):
+    """The data key that is retired after a purge, so that copies made before cannot be read with the keys that are left."""
+    retired: str
+    key: str
+    needed_by: list[str]
+
+
 class KeyStatus(TypedDict):
     """Whether the memory is encrypted, and with what."""
     success: bool
@@ -2867,6 +2876,7 @@ class Purge(TypedDict, total=False):
     older_than_days: float | None
     grace_hours: float | None
     limit: int
+    rotate: bool
     wait: bool
 
 
@@ -2967,6 +2977,7 @@ class Receipt(TypedDict):
     bytes: int
     found: dict[str, int]
     unread: dict[str, str]
+    rotation: KeyRotation | None
     rewritten: int
     log_emptied: bool
     seconds: float
@@ -3198,6 +3209,8 @@ class RotatedKey(TypedDict):
     warnings: list[str]
     rotated: bool
     key: str
+    retired: str
+    needed_by: list[str]
 
 
 class RoundItem(TypedDict):

@@ -65,6 +65,8 @@ class RuntimeStatus:
     needs_restart: tuple[str, ...] = ()
     reopen: Reopen | None = None
     """How the host opens the memory anew over other rows; None if there is no host."""
+    rotate: Callable[[], Awaitable[None]] | None = None
+    """How the host rotates the key where no caller waits for it; None if there is no host."""
     configure: Configure | None = None
     """How the host changes settings; None if there is no host."""
     configure_text: ConfigureText | None = None

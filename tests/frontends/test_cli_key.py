@@ -76,6 +76,66 @@ def test_encryption_is_switched_on_and_off_and_loses_nothing(monkeypatch: pytest
     assert held() == 2
 
 
+def backups() -> list[Path]:
+    return sorted(HOME.glob("backups/*/memory.db"))
+
+
+def restored(backup: Path) -> int:
+    good(
+        "invoke",
+        "memory_runtime_admin",
+        "--json",
+        json.dumps({"action": "restore_backup", "backup": backup.parent.name}),
+    )
+    return held()
+
+
+def test_backups_are_encrypted_along_and_decrypted_again() -> None:
+    tell(*TURNS[:1])
+    good("backup")
+    (first,) = backups()
+    tell(*TURNS[1:])
+    good("backup")
+    (second,) = set(backups()) - {first}
+    ids = [path.parent.name for path in backups()]
+    assert "2 backups are encrypted too" in good("key", "enable", "--backups")
+    assert in_the_clear() == []
+    assert ([path.parent.name for path in backups()], [is_plain(path) for path in backups()]) == (ids, [False] * 2)
+    assert "Everything can be read" in good("key", "verify")
+    assert sorted(path.name for path in backups()[0].parent.iterdir()) == [
+        "manifest.json", "memory.db", "memory.keys", "memory.toml",
+    ]  # fmt: skip
+    assert b"AMXSEAL1" in (backups()[0].parent / "memory.toml").read_bytes()
+    assert (restored(first), restored(second)) == (1, 2)
+
+    said = good("key", "disable")
+    assert all(f"backups/{path.parent.name}/memory.db" in said for path in backups()), "what stays encrypted is named"
+    assert held() == 2
+    count = len(backups())
+    assert f"{count} backups are in the clear too" in good("key", "disable", "--backups")
+    assert [is_plain(path) for path in backups()] == [True] * count
+    assert "[http]" in (first.parent / "memory.toml").read_text()
+    assert restored(first) == 1
+
+
+def test_backups_are_encrypted_whole_or_nothing_is_done() -> None:
+    tell(*TURNS)
+    good("backup")
+    good("backup")
+    first = backups()[0]
+    raw = first.read_bytes()
+    first.write_bytes(raw[:5000])
+    before = {path: path.read_bytes() for path in HOME.rglob("*") if path.is_file() and path.name != ".lock"}
+    said = bad("key", "enable", "--backups")
+    assert first.parent.name in said and "cannot be taken along" in said
+    before[HOME / KEYS_FILE] = (HOME / KEYS_FILE).read_bytes()
+    assert {path: path.read_bytes() for path in HOME.rglob("*") if path.is_file() and path.name != ".lock"} == before
+    assert held() == 2, "the memory is in the clear as before"
+    first.write_bytes(raw)
+    good("key", "enable", "--backups")
+    assert in_the_clear() == []
+
+
 def test_a_new_key_file_is_private_and_named_by_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AMEMORIX_KEY")
     tell(*TURNS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from ..errors import InvalidRequest, StorageFailure
 from ..extras import require
@@ -68,11 +68,9 @@ class ExportKey:
             else:
                 file.write(age.passphrase.encrypt(plain.read(), self.passphrase))
 
-        with _worker() as thread:
-            ends = os.pipe()
-            done = thread.submit(_with, encrypt, ends[0], "rb")
-            with open(ends[1], "wb") as plain:
-                yield plain
+        with _piped(encrypt, "wb") as (plain, done):
+            yield plain
+            plain.close()
             done.result()
 
     @contextmanager
@@ -94,15 +92,12 @@ class ExportKey:
                 else:
                     plain.write(age.passphrase.decrypt(file.read(), self.passphrase))
 
-        with _worker() as thread:
-            ends = os.pipe()
-            done = thread.submit(_with, decrypt, ends[1], "wb")
-            with open(ends[0], "rb") as plain:
-                if not plain.peek(1):
-                    _raise_refusal(done.exception(), path, age)
-                yield plain
-                if not plain.peek(1):
-                    _raise_refusal(done.exception(), path, age)
+        with _piped(decrypt, "rb") as (plain, done):
+            if not plain.peek(1):
+                _raise_refusal(done.exception(), path, age)
+            yield plain
+            if not plain.peek(1):
+                _raise_refusal(done.exception(), path, age)
 
 
 def is_age(path: Path) -> bool:
@@ -115,28 +110,26 @@ def is_age(path: Path) -> bool:
 
 
 def _raise_refusal(exc: BaseException | None, path: Path, age: Any) -> None:
-    if isinstance(exc, (age.DecryptError, age.IdentityError)):
+    if isinstance(exc, (age.DecryptError, age.IdentityError)) or (isinstance(exc, OSError) and exc.errno is None):
         raise InvalidRequest(f"path: {path} cannot be decrypted: {exc}", field="path") from exc
     if exc is not None:
         raise exc
 
 
-def _with(work: Callable[[Any], None], end: int, mode: str) -> None:
-    """Do it with an end of a pipe, which is closed then: the other end sees that it is over."""
-    try:
-        with open(end, mode) as file:
-            work(file)
-    except BrokenPipeError:
-        pass  # the other end has read what it wanted
-
-
 @contextmanager
-def _worker() -> Generator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(1, "amemorix-age")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True)
+def _piped(work: Callable[[BinaryIO], None], mode: Literal["rb", "wb"]) -> Generator[tuple[Any, Future[None]]]:
+    """Our end of a pipe, to read from or to write to, while a thread works with the other end; and how that ended."""
+    reading, writing = os.pipe()
+    ours, theirs = (reading, writing) if mode == "rb" else (writing, reading)
+
+    def at_the_other_end() -> None:
+        with suppress(BrokenPipeError), open(theirs, "wb" if mode == "rb" else "rb") as end:
+            work(end)  # a pipe that breaks is closed by whoever has read what they wanted
+
+    with ThreadPoolExecutor(1, "amemorix-age") as thread:
+        done = thread.submit(at_the_other_end)
+        with open(ours, mode) as end:
+            yield end, done
 
 
 def _library() -> Any:

@@ -18,12 +18,12 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest, NotFound
-from ..indexes.snapshot import process_mark
+from ..indexes.snapshot import process_mark, seal_of
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE
 from ..store.keys import KEYS_FILE, Keyring
-from ..store.private_files import make_private, private_opener, sync_folder
+from ..store.private_files import make_private, private_opener, replace_text, sync_folder
 
 __all__ = [
     "MANIFEST",
@@ -80,7 +80,14 @@ class Manifest:
     purged: int = 0
     """How often rows were erased from it since."""
     format: Literal["amemorix-backup"] = FORMAT
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
+    seal: int = 0
+    """Over all the rest, from version 2 on."""
+
+    @property
+    def intact(self) -> bool:
+        """Whether no value is another than was written."""
+        return (self.version == 1 and not self.seal) or self.seal == _seal_of(self)
 
 
 _MANIFEST = TypeAdapter(Manifest)
@@ -100,8 +107,10 @@ class Backup:
     @property
     def whole(self) -> bool:
         """Whether it was sound when it was made and its files have their sizes; `verify` looks further."""
-        return self.manifest.sound and all(
-            _size(self.folder / name) == seal.bytes for name, seal in self.manifest.files.items()
+        return (
+            self.manifest.sound
+            and self.manifest.intact
+            and all(_size(self.folder / name) == seal.bytes for name, seal in self.manifest.files.items())
         )
 
     @property
@@ -136,6 +145,9 @@ class BackupFolder:
             known = [backup for backup in self.all() if backup.folder.name == which]
             if known:
                 return known[0]
+            for place in (self.home, *self.roots):
+                if (file := place / which / MANIFEST).exists():
+                    raise NotFound(f"{field}: {file} is damaged, so it is no backup.", field=field)
         elif "/" in which or os.sep in which:
             found = read(self.permitted(which, field))
             if found:
@@ -169,7 +181,7 @@ class BackupFolder:
     def elsewhere(self, database_id: str) -> list[Path]:
         """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
         backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
-        unfinished = [folder for root in self.roots for folder in _unfinished(root)]
+        unfinished = [folder for root in self.roots for folder in _left_behind(root, _LEFT)]
         home = self.home.resolve()
         return [folder for folder in (*backups, *unfinished) if home not in folder.resolve().parents]
 
@@ -213,19 +225,19 @@ class BackupFolder:
     def sweep(self) -> None:
         """Remove what another process left unfinished; what was set aside is kept if another file is in its place."""
         for place in (self.home, *self.roots):
-            for folder in _unfinished(place):
+            for folder in _left_behind(place, _LEFT):
                 if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
                     shutil.rmtree(folder, ignore_errors=True)
-        for folder in self.home.glob(f"{ASIDE}*"):
-            left = read(folder)
-            try:
-                same = left is None or left.database.samefile(self._live)
-            except OSError:
-                same = False
-            if left is None or same:
-                shutil.rmtree(folder, ignore_errors=True)
-            else:
-                self.publish(folder, left.manifest)
+            for folder in _left_behind(place, _SET_ASIDE):
+                left = read(folder)
+                try:
+                    needless = left is None or left.database.samefile(self._live)
+                except OSError:
+                    needless = False
+                if left is None or needless or read(folder.with_name(left.manifest.id)):
+                    shutil.rmtree(folder, ignore_errors=True)
+                else:
+                    self.publish(folder, left.manifest)
 
     # changing
 
@@ -240,6 +252,26 @@ class BackupFolder:
             files=sealed(folder), purged=held.manifest.purged + purged,
         )  # fmt: skip
         write(folder, changed)
+
+    def exchange(self, backup: Backup, fill: Callable[[Path], None]) -> Path:
+        """Let a folder with other files of the same rows take a backup's place; the old one, set aside, is to be removed.
+
+        After a crash `sweep` finds the one or the other.
+        """
+        new = self.begin(backup.folder.parent)
+        aside = new.with_name(f"{ASIDE}{secrets.token_hex(6)}")
+        try:
+            fill(new)
+            write(new, replace(backup.manifest, files=sealed(new)))
+            os.replace(backup.folder, aside)
+            os.replace(new, backup.folder)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            if aside.exists():
+                os.replace(aside, backup.folder)
+            raise
+        sync_folder(aside.parent)
+        return aside
 
     def remove(self, backup: Backup) -> None:
         """Remove a backup: its manifest first, so that half of one is never taken for a whole; folders in it stay.
@@ -303,13 +335,13 @@ def read(folder: Path) -> Backup | None:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    draft = folder / f"{MANIFEST}.draft"
-    with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
-        file.write(json.dumps(asdict(manifest), indent=1))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, folder / MANIFEST)
-    sync_folder(folder)
+    manifest = replace(manifest, version=2)
+    manifest = replace(manifest, seal=_seal_of(manifest))
+    replace_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1))
+
+
+def _seal_of(manifest: Manifest) -> int:
+    return seal_of(json.loads(json.dumps(asdict(replace(manifest, seal=0)))))
 
 
 def _within(place: Path) -> Iterator[Backup]:
@@ -326,9 +358,9 @@ def _is_draft(name: str) -> bool:
     return bool(_LEFT.fullmatch(name) or _SET_ASIDE.fullmatch(name))
 
 
-def _unfinished(place: Path) -> list[Path]:
-    """Folders that a backup left unfinished, however deep; others may call theirs nearly so."""
-    found = [Path(folder, name) for folder, below, _ in os.walk(place) for name in below if _LEFT.fullmatch(name)]
+def _left_behind(place: Path, named: re.Pattern[str]) -> list[Path]:
+    """Folders of such a name that a crash left, however deep; others may call theirs nearly so."""
+    found = [Path(folder, name) for folder, below, _ in os.walk(place) for name in below if named.fullmatch(name)]
     return [path for path in found if not path.is_symlink()]
 
 

@@ -27,7 +27,7 @@ from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
 from ..store.queries import DatabaseError
 from ..store.sealed_files import new_file
-from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed, take_keys_along
+from .backup_folder import MANIFEST, SETTINGS, Backup, BackupFolder, Reason, sealed, take_keys_along
 from .database_swap import DatabaseTakeover, PurgeAgain
 from .worker import CopyThread, exchanging_files, using_files
 
@@ -226,7 +226,8 @@ def examined(backup: Backup, keys: Keyring | None, thread: CopyThread) -> list[s
             f"{name} is not what was written" for name in wanted if found.get(name, wanted[name]) != wanted[name]
         ]
         thread.step("contents")
-        return [*problems, *_damage(backup, keys)]
+        changed = [] if backup.manifest.intact else [f"{MANIFEST} is not what was written"]
+        return [*problems, *_damage(backup, keys), *changed]
     except OSError as exc:
         return [f"{exc.filename or backup.folder} cannot be read: {exc.strerror}"]
 

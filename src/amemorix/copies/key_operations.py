@@ -56,6 +56,10 @@ class RotatedKey(Response):
 
     rotated: bool = False
     key: str = ""
+    retired: str = Field(default="", description="The key before it.")
+    needed_by: list[str] = Field(
+        default_factory=list, description="Files that are encrypted with that still, which keep it in `memory.keys`."
+    )
 
 
 class KeyVerdict(Response):
@@ -93,7 +97,8 @@ async def change(kernel: SDKMemoryKernel, request: ChangeSecret) -> ChangedSecre
 @ops.operation("memory_key_admin", "rotate", effect="write")
 async def rotate(kernel: SDKMemoryKernel, request: NoArguments) -> RotatedKey:  # noqa: ARG001
     """Encrypt everything with a new random key while the memory is in use; backups keep theirs."""
-    return RotatedKey(rotated=True, key=(await kernel.keys.rotate(kernel.status, kernel)).id)
+    done = await kernel.keys.rotate(kernel.status, kernel)
+    return RotatedKey(rotated=True, key=done.key.id, retired=done.retired.id, needed_by=done.needed_by)
 
 
 @ops.operation("memory_key_admin", "verify")

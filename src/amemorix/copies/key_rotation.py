@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..audit_context import acting
 from ..clock import Clock
 from ..config.model import Encryption
 from ..errors import Conflict, InvalidRequest, StorageFailure
+from ..importing.roots import IMPORTS, STAGING
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
+from ..store import operations as operation_rows
 from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, forget_incoming, incoming, link_or_copy
 from ..store.keys import KEYS_FILE, DataKey, Keyring, is_plain, read_secret
 from ..store.metadata_store import MetadataStore, noted
+from ..store.private_files import sync_file
 from ..store.queries import DatabaseError
 from ..store.sealed_files import is_sealed, key_of, opened_chunks
+from .age_files import is_age
 from .backup_folder import MANIFEST, BackupFolder
-from .backups import hosted, no_purge
+from .backups import hosted, no_purge, room
+from .database_swap import INDEXES
 from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["FilesByKey", "KeyService"]
+__all__ = ["FilesByKey", "KeyService", "Rotation"]
 
 OPEN_FILES = (".lock", "daemon.json", ".reserve")
 """What the names of files begin with that hold nothing of the memory."""
@@ -45,6 +50,8 @@ class FilesByKey:
     """Id of a key -> files; those of keys that are not there under an empty one."""
     plain: list[str] = field(default_factory=list[str])
     """Databases and files of texts in the clear."""
+    age: list[str] = field(default_factory=list[str])
+    """Exports that are encrypted to somebody, or by a passphrase."""
 
     @classmethod
     def found(cls, folder: Path, backups: BackupFolder, keys: Keyring) -> FilesByKey:
@@ -63,10 +70,19 @@ class FilesByKey:
                     key = keys.fitting(path)
                 else:
                     if path.name not in READABLE and not path.name.startswith(KEYS_FILE):
-                        made.plain.append(name)
+                        (made.age if is_age(path) else made.plain).append(name)
                     continue
                 made.of_key.setdefault(key.id if key else "", []).append(name)
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """One data key that took the place of another, and the files that are encrypted with that still, but for indexes."""
+
+    key: DataKey
+    retired: DataKey
+    needed_by: list[str]
 
 
 class KeyService:
@@ -134,7 +150,7 @@ class KeyService:
             await self._thread.run(look)
         return problems
 
-    async def rotate(self, status: RuntimeStatus, kernel: object) -> DataKey:
+    async def rotate(self, status: RuntimeStatus, kernel: object) -> Rotation:
         """Encrypt the memory with a new random key; calls go on until the new file takes the place of the old one.
 
         `kernel` and all of its services must not be used afterwards. Raises Conflict beside a purge, a restore or another
@@ -142,28 +158,37 @@ class KeyService:
         """
         reopen, keys, store = hosted(status), self.keys, self._store
         database = store.folder / DATABASE_FILE
+
+        async def given_up() -> None:
+            await store.give_up_copy()
+            await asyncio.to_thread(forget_incoming, database)
+
         async with exchanging_files(store):
             with self._thread.doing("rotation"):
                 await self._thread.run(lambda: no_purge(store))
                 self._thread.step("copying")
+                retired, found = keys.current, await self.files()
+                room(store.folder, database.stat().st_size)
                 key = await asyncio.to_thread(keys.add, self._clock.now())
+                done = Rotation(key, retired, _lasting(found.of_key.get(retired.id, ())))
                 takeover = _Rekeyed(database, keys, key, now=self._clock.now())
                 try:
                     await noted(store)  # before the copy is whole: it is in there
+                    await store.write(
+                        lambda db: operation_rows.note_rotation(
+                            db, retired=retired.id, key=key.id, needed_by=done.needed_by
+                        )
+                    )
                     await store.copy_until_closed(incoming(database), keys.page_key_of(key))
                     if act := acting():
                         act.over = True
                     await reopen(kernel, takeover)
                 except BaseException:
                     if not takeover.done:
-                        await asyncio.shield(self._given_up(database))
+                        await asyncio.shield(given_up())
                     raise
         await asyncio.to_thread((store.folder / REPLACED).unlink, missing_ok=True)
-        return key
-
-    async def _given_up(self, database: Path) -> None:
-        await self._store.give_up_copy()
-        await asyncio.to_thread(forget_incoming, database)
+        return done
 
     async def prune(self) -> None:
         """Forget retired keys that no file needs; none while there are files whose key cannot be told."""
@@ -174,6 +199,13 @@ class KeyService:
             needed = (await self.files()).of_key
             if "" not in needed:
                 await asyncio.to_thread(keys.forget_retired, needed)
+
+
+def _lasting(names: Iterable[str]) -> list[str]:
+    """Without indexes, which are written anew; a file that waits to be imported goes by its id, for its name may quote somebody."""
+    staged = f"{IMPORTS}/{STAGING}/"
+    shown = (str(PurePosixPath(name).parent) if name.startswith(staged) else name for name in names)
+    return [name for name in shown if not name.startswith(f"{INDEXES}/")]
 
 
 class _Rekeyed:
@@ -199,8 +231,7 @@ class _Rekeyed:
                     held.append((copy_rows.inventory(db), copy_rows.kept(db)))
             if held[0] != held[1]:
                 raise StorageFailure("The copy with the new key does not hold what the database holds.", file=str(new))
-            with new.open("rb+") as file:
-                os.fsync(file.fileno())
+            sync_file(new)
             replaced = self._database.with_name(REPLACED)
             replaced.unlink(missing_ok=True)
             link_or_copy(self._database, replaced)

@@ -8,17 +8,21 @@ from pathlib import Path
 
 from ..errors import Conflict, StorageFailure
 from ..importing.roots import IMPORTS, STAGING
+from ..store import changes as change_log
 from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.driver import PageKey
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, finish_exchange, incoming, link_or_copy
 from ..store.keys import Keyring, is_plain
+from ..store.private_files import private_opener
 from ..store.sealed_files import SealedWriter, is_sealed, opened_chunks
-from .backups import room
+from .backup_folder import SETTINGS, Backup, BackupFolder, take_keys_along
+from .backups import examined, room
 from .database_swap import INDEXES
+from .worker import CopyThread
 
-__all__ = ["decrypt", "encrypt"]
+__all__ = ["BackupSwitch", "decrypt", "encrypt"]
 
 BLOCK = 1 << 20
 PLAIN = PageKey(None)
@@ -39,9 +43,7 @@ def encrypt(folder: Path, keys: Keyring) -> bool:
     for path in _staged(folder):
         if not is_sealed(path):
             draft, old = path.with_name(f".{path.name}.draft"), path.with_name(f".{path.name}.old")
-            with SealedWriter(draft, keys, as_=path) as sealed, path.open("rb") as file:
-                while block := file.read(BLOCK):
-                    sealed.write(block)
+            _seal(path, draft, keys, as_=path)
             link_or_copy(path, old)
             os.replace(draft, path)
             _wipe(old)
@@ -61,11 +63,60 @@ def decrypt(folder: Path, keys: Keyring) -> bool:
     for path in _staged(folder):
         if is_sealed(path):
             draft = path.with_name(f".{path.name}.draft")
-            with draft.open("wb") as file:
-                for chunk in opened_chunks(path, keys):
-                    file.write(chunk)
+            _unseal(path, draft, keys)
             os.replace(draft, path)
     return switched
+
+
+class BackupSwitch:
+    """The backups of a memory that are still as it was before: encrypted, or in the clear again, all of them or none."""
+
+    def __init__(self, folder: Path, backups: BackupFolder, keys: Keyring, *, encrypted: bool) -> None:
+        """Those elsewhere too, if they are of this memory. Raises Conflict if one could not be taken along."""
+        self._backups, self._keys, self._encrypted = backups, keys, encrypted
+        backups.sweep()
+        own, database = None, folder / DATABASE_FILE
+        if database.exists():
+            with open_copy(database, keys, unchanged=True) as db:
+                own = change_log.get(db, "database_id")
+        self.wanted = [
+            one for one in backups.all()
+            if is_plain(one.database) is encrypted and (backups.home in one.folder.parents or one.manifest.database_id == own)
+        ]  # fmt: skip
+        thread = CopyThread()
+        try:
+            for one in self.wanted:
+                log = one.database.with_name(f"{DATABASE_FILE}-wal")
+                problems = ["its write-ahead log lies beside it"] if log.exists() else examined(one, keys, thread)
+                if problems:
+                    raise Conflict(f"The backup {one.folder} cannot be taken along: {problems[0]}. Delete it, or leave the "
+                                   "backups as they are.", backup=one.manifest.id, problems=problems)  # fmt: skip
+                room(one.folder.parent, one.bytes)
+        finally:
+            thread.close()
+
+    def carry_out(self) -> int:
+        """Write them anew, one after the other, and remove what they were; how many. What is left of a crash goes on with
+        another call."""
+        for one in self.wanted:
+            try:
+                _wipe_folder(self._backups.exchange(one, lambda new, one=one: self._fill(one, new)))
+            except OSError as exc:
+                path = str(exc.filename or one.folder)
+                raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
+        return len(self.wanted)
+
+    def _fill(self, backup: Backup, new: Path) -> None:
+        keys = self._keys
+        write = keys.page_key() if self._encrypted else PLAIN
+        copy_rows.convert(backup.database, new / DATABASE_FILE, keys.page_key(backup.database), write)
+        if (settings := backup.folder / SETTINGS).exists():
+            if self._encrypted:
+                _seal(settings, new / SETTINGS, keys)
+            else:
+                _unseal(settings, new / SETTINGS, keys)
+        if self._encrypted:
+            take_keys_along(keys.folder, new)
 
 
 def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> None:
@@ -88,6 +139,20 @@ def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> N
     decide(database)
 
 
+def _seal(path: Path, to: Path, keys: Keyring, *, as_: Path | None = None) -> None:
+    with SealedWriter(to, keys, as_=as_) as sealed, path.open("rb") as file:
+        while block := file.read(BLOCK):
+            sealed.write(block)
+
+
+def _unseal(path: Path, to: Path, keys: Keyring) -> None:
+    with open(to, "wb", opener=private_opener) as file:
+        for chunk in opened_chunks(path, keys):
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _staged(folder: Path) -> list[Path]:
     """The files that wait to be imported, without what a crash left beside them."""
     found = sorted((folder / IMPORTS / STAGING).glob("u*/*"))
@@ -97,6 +162,11 @@ def _staged(folder: Path) -> list[Path]:
             left.unlink()  # a second name of what is there still
         _wipe(left)
     return whole
+
+
+def _wipe_folder(folder: Path) -> None:
+    _wipe(*folder.iterdir())
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wipe(*paths: Path) -> None:

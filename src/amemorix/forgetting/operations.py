@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
-from ..errors import Conflict, InvalidRequest, StorageFailure
+from ..errors import Conflict, InvalidRequest, MemoryFault, StorageFailure
 from ..fields import Count, Name, Offset
 from ..ids import KINDS, OperationId, operation_key, row_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
 from ..store.operations import OperationRow
-from .purge import Receipt
+from .purge import KeyRotation, Receipt
 from .selection import DeleteMode, read_selector
 from .service import Deleted, DeleteItem, Wish
 
@@ -25,6 +27,7 @@ __all__ = ["ops", "verdict"]
 ops: Operations[SDKMemoryKernel] = Operations()
 MOST_ITEMS = 1_000
 WAIT = "False: a purge is left to the background; ask `get_operation` how far it is, and for the receipt when `status` is `purged`."
+ROTATE = "The data key of an encrypted memory is rotated afterwards: what was copied before cannot be read with what is left."
 _KEY = lazy_regex(r"([prnf])([0-9]{1,18})")
 
 
@@ -87,6 +90,7 @@ class Execute(Preview):
 
     plan_token: Name = Field("", description="Of a preview: if the plan has changed since, nothing is deleted.")
     purge: bool = Field(False, description="Erase it for good in the same call; it cannot be restored then.")
+    rotate: bool = Field(False, description=ROTATE)
     wait: bool = Field(True, description=WAIT)
     reason: Name = ""
     requested_by: Name = ""
@@ -241,6 +245,7 @@ class Purge(Request):
     older_than_days: float | None = Field(None, ge=0, le=100_000, description="Deletions made at least so long ago.")
     grace_hours: float | None = Field(None, ge=0, le=2_400_000, description="The same in hours.")
     limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most deletions of one call.")
+    rotate: bool = Field(False, description=ROTATE)
     wait: bool = Field(True, description=WAIT)
 
     def days(self) -> float | None:
@@ -274,13 +279,20 @@ async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
-    found = await kernel.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purged, counts = None, found.plan.counts
-    if request.purge:
-        ended = kernel.purges.finished if request.wait else kernel.purges.begun
-        purged = _item(await ended(found.operation))
+    if request.rotate and not request.purge:
+        raise InvalidRequest("rotate: the key is rotated after a purge; give `purge` too.", field="rotate")
+    with _rotating(kernel, request):
+        found = await kernel.deletion.execute(
+            request.wish(), request.plan_token, purge=request.purge, rotate=request.rotate
+        )
+        purged, counts = None, found.plan.counts
+        if request.purge:
+            ended = kernel.purges.finished if request.wait else kernel.purges.begun
+            purged = _item(await ended(found.operation))
+        warnings = await _rotated(kernel, [purged] if purged else [])
     receipt = purged.receipt if purged else None
     return Executed(
+        warnings=warnings,
         **verdict(sorted(receipt.found) if receipt else []),
         **_plan(request.mode, found),
         operation_id=operation_key(found.operation),
@@ -342,15 +354,47 @@ async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> O
 async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     """Erase what was deleted for good, from every file, and tell what was checked."""
     days, purges = request.days(), kernel.purges
-    if request.operation_id is not None:
-        begun = await purges.begin(request.operation_id)
-        rows = [await (purges.finished(begun) if request.wait else purges.begun(begun))]
-    else:
-        rows = await purges.older(days or 0.0, request.limit, wait=request.wait)
-    items = [_item(row) for row in rows]
+    with _rotating(kernel, request):
+        if request.operation_id is not None:
+            begun = await purges.begin(request.operation_id, rotate=request.rotate)
+            rows = [await (purges.finished(begun) if request.wait else purges.begun(begun))]
+        else:
+            rows = await purges.older(days or 0.0, request.limit, wait=request.wait, rotate=request.rotate)
+        items = [_item(row) for row in rows]
+        warnings = await _rotated(kernel, items)
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
     done = sum(item.status == "purged" for item in items)
-    return PurgeResult(**verdict(left), operations=items, purged_count=done, left=left)
+    return PurgeResult(**verdict(left), warnings=warnings, operations=items, purged_count=done, left=left)
+
+
+@contextmanager
+def _rotating(kernel: SDKMemoryKernel, request: Execute | Purge) -> Generator[None]:
+    """Let the background leave the rotation to a call that waits for the purge. Raises Conflict for a memory without a key."""
+    if request.rotate and kernel.store.keys is None:
+        raise Conflict("rotate: the memory is not encrypted, so there is no key to rotate.", field="rotate")
+    awaited = request.rotate and request.wait
+    kernel.store.rotations_awaited += awaited
+    try:
+        yield
+    finally:
+        kernel.store.rotations_awaited -= awaited
+
+
+async def _rotated(kernel: SDKMemoryKernel, purged: Sequence[OperationItem]) -> list[str]:
+    """Rotate the key that purges have ended with, as their receipts say then; what to tell if that failed.
+
+    The kernel must not be used afterwards.
+    """
+    receipts = [one.receipt for one in purged if one.receipt and one.receipt.rotation]
+    if not receipts:
+        return []
+    try:
+        done = await kernel.keys.rotate(kernel.status, kernel)
+    except MemoryFault as exc:
+        return [f"The key is not rotated yet, and it is tried again: {exc}"]
+    for receipt in receipts:
+        receipt.rotation = KeyRotation(retired=done.retired.id, key=done.key.id, needed_by=done.needed_by)
+    return []
 
 
 def verdict(left: list[str]) -> dict[str, Any]:

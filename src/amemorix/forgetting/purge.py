@@ -25,6 +25,7 @@ from ..ids import operation_key, row_key
 from ..importing import rows as import_rows
 from ..indexes.maintenance import UpkeepService
 from ..indexes.projections import Indexes
+from ..runtime_status import RuntimeStatus
 from ..store import operations as operation_rows
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
@@ -36,7 +37,7 @@ from .erasure import Targets
 from .files import UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
 from .journals import JOURNALS, Ids, Marks, SearchPatterns, Vanishing
 
-__all__ = ["PurgeService", "Receipt", "begin_receipt", "end_imports"]
+__all__ = ["KeyRotation", "PurgeService", "Receipt", "begin_receipt", "end_imports"]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -47,7 +48,6 @@ STEP = 200
 """Paragraphs erased in one transaction, so that other writes wait only briefly."""
 SMALL_BYTES = 64 << 20
 """A database up to this size is always written anew, which takes a second; a larger one if something is found."""
-FOLD_TRIES = 60
 ATTEMPTS = 5
 """Searches of the files, each after what held something was written anew."""
 ERASE = "erase"
@@ -69,6 +69,17 @@ class StayItem(BaseModel):
         if isinstance(value, dict) and "kind" in value:
             return {"item_type": value["kind"], "item_key": row_key(value["kind"], value["id"]), "why": value["why"]}
         return value
+
+
+class KeyRotation(BaseModel):
+    """The data key that is retired after a purge, so that copies made before cannot be read with the keys that are left."""
+
+    retired: str = Field(default="", description="Known when the purge is done.")
+    key: str = Field(default="", description="The key that took its place; empty until then.")
+    needed_by: list[str] = Field(
+        default_factory=list,
+        description="Files that are encrypted with the retired key still, and keep it: once they are gone it is forgotten.",
+    )
 
 
 class Receipt(BaseModel):
@@ -110,6 +121,7 @@ class Receipt(BaseModel):
     unread: dict[str, str] = Field(
         default_factory=dict, description="Files that could not be looked through, and how they are packed."
     )
+    rotation: KeyRotation | None = Field(default=None, description="With `rotate`.")
     rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
     log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
     seconds: float = 0.0
@@ -133,13 +145,14 @@ class PurgeService:
 
     def __init__(
         self, store: MetadataStore, *, indexes: Indexes, derivers: Iterable[ChangeFollower], upkeep: UpkeepService,
-        clock: Clock, backups: BackupFolder,
+        clock: Clock, backups: BackupFolder, status: RuntimeStatus,
     ) -> None:  # fmt: skip
         self._store = store
         self._indexes = indexes
         self._derivers = tuple(derivers)
         self._upkeep = upkeep
         self._clock = clock
+        self._status = status
         self._files = PurgeFiles(store, backups)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
         self._wake = asyncio.Event()
@@ -148,10 +161,11 @@ class PurgeService:
 
     # asking
 
-    async def begin(self, operation: int) -> int:
+    async def begin(self, operation: int, *, rotate: bool = False) -> int:
         """Have an executed operation purged; returns once that is written down, however the process ends.
 
-        Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
+        With `rotate`, the data key is rotated afterwards. Raises NotFound, Conflict for a wrong state, StorageFailure if a
+        file cannot be written; it is tried again then.
         """
         ensure_not_restoring(self._store)
         naming()(operation_id=operation_key(operation))
@@ -174,7 +188,7 @@ class PurgeService:
                 end_imports(db, chats=chats, persons=persons, now=self._clock.now())
                 db.run("purge_begin_audit", id=operation)
                 db.run("purge_begin", id=operation)
-                begin_receipt(db, operation, items)
+                begin_receipt(db, operation, items, rotate=rotate)
 
         await self._store.write(unit)
         self._wake.set()
@@ -187,7 +201,7 @@ class PurgeService:
         row = await self._store.read(lambda db: operation_rows.operation(db, operation))
         return row or _missing(operation)
 
-    async def older(self, days: float, limit: int, *, wait: bool = True) -> list[OperationRow]:
+    async def older(self, days: float, limit: int, *, wait: bool = True, rotate: bool = False) -> list[OperationRow]:
         """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin.
 
         Without `wait` they are all begun and left to the background.
@@ -197,7 +211,7 @@ class PurgeService:
         until, name = now - days * 86_400, naming()
         found = await self._store.read(lambda db: db.run("operations_older", until=until, limit=limit).fetchall())
         ended = self.finished if wait else self.begun
-        rows = [await ended(await self.begin(operation)) for (operation,) in found]
+        rows = [await ended(await self.begin(operation, rotate=rotate)) for (operation,) in found]
 
         def empty_bin(db: Connection) -> int | None:
             """Begin the purge of what lies in the recycle bin since then, forgotten or expired; None if nothing does."""
@@ -213,6 +227,7 @@ class PurgeService:
                 return None
             counts = {"deleted_before": len(gone["paragraph"]), "relations": len(gone["relation"])}
             operation = operation_rows.record(db, NewOperation("mixed", "purging", items, counts), now)
+            begin_receipt(db, operation, items, rotate=rotate)
             name(operation_id=operation_key(operation))
             return operation
 
@@ -245,6 +260,7 @@ class PurgeService:
         try:
             while True:
                 await self._drain_logged()
+                await self._rotate_logged()
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(AGAIN_SECONDS):
@@ -257,6 +273,17 @@ class PurgeService:
             await self.drain()
         except Exception:
             log.exception("purging failed, retrying")
+
+    async def _rotate_logged(self) -> None:
+        """Have the key rotated that a purge has ended with, if no caller does."""
+        keys, rotate = self._store.keys, self._status.rotate
+        if keys is None or rotate is None or self._store.rotations_awaited or self._store.exchanging:
+            return
+        try:
+            if await self._store.read(lambda db: operation_rows.wants_rotation(db, keys.current.id)):
+                await rotate()
+        except Exception:
+            log.exception("the key could not be rotated after a purge, retrying")
 
     async def drain(self) -> None:
         """Finish every purge that was begun; one that fails is logged, and holds up no other."""
@@ -296,6 +323,8 @@ class PurgeService:
         receipt.warnings = warnings_of(receipt.copies, receipt.unread)
         unproved = any(copy["done"] == UNPROVED for copy in receipt.copies)
         receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
+        if receipt.rotation and (keys := self._store.keys):
+            receipt.rotation.retired = keys.current.id
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         values = {"id": operation, "receipt": _json(receipt), "now": self._clock.now()}
         await self._store.write(lambda db: db.run("purge_end", **values))
@@ -405,7 +434,7 @@ class PurgeService:
 
         await self._off(lambda: self._files.mend_copies(copy, wanted, receipt.complete, copies, told))
         receipt.copies = [{"file": name, "done": what} for name, what in copies.items()]
-        await self._folded()
+        await self._store.empty_log()
         database = self._store.files[0]
         rewrite = not receipt.complete or database.stat().st_size <= SMALL_BYTES
         looked = Looked()
@@ -414,7 +443,7 @@ class PurgeService:
             if rewrite:
                 await self._store.rewrite()
                 receipt.rewritten += 1
-            receipt.log_emptied = await self._folded()
+            receipt.log_emptied = await self._store.empty_log()
             anew = {name for name, what in copies.items() if what == "rewritten"}
             if receipt.rewritten and receipt.log_emptied:
                 anew.add(database.name)
@@ -430,20 +459,12 @@ class PurgeService:
         if looked.found:
             log.error("the purge of d%d left something in %s", operation, ", ".join(looked.found))
 
-    async def _folded(self) -> bool:
-        """Empty the log; readers and writers go on between the tries."""
-        for attempt in range(FOLD_TRIES):
-            if await self._store.fold_log():
-                return True
-            await asyncio.sleep(min(0.02 * (attempt + 1), 0.5))
-        return False
-
     async def _off(self, work: Callable[[], T]) -> T:
         """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
         return await run_to_completion(self._thread, work)
 
 
-def begin_receipt(db: Connection, operation: int, items: Sequence[Item]) -> None:
+def begin_receipt(db: Connection, operation: int, items: Sequence[Item], *, rotate: bool) -> None:
     """Write down that a purge begins, and which imports are open that may bring more of what goes.
 
     Where a chat or a person goes that is every one that is not at its end, since its records may name any. Those into a chat
@@ -453,7 +474,7 @@ def begin_receipt(db: Connection, operation: int, items: Sequence[Item]) -> None
     for task, params in import_rows.open_params(db) if kinds & {"chat", "person"} else ():
         if not params.get("dry_run") and ("person" in kinds or params.get("scope_type") != "chat"):
             incoming.append(f"i{task}")
-    _note(db, operation, _Progress(incoming=incoming))
+    _note(db, operation, _Progress(incoming=incoming, rotation=KeyRotation() if rotate else None))
 
 
 def end_imports(db: Connection, *, chats: Iterable[int], persons: Iterable[int], now: float) -> None:

@@ -166,7 +166,7 @@ class DeletionService:
 
         return await self._read(read)
 
-    async def execute(self, wish: Wish, plan_token: str = "", *, purge: bool = False) -> Deleted:
+    async def execute(self, wish: Wish, plan_token: str = "", *, purge: bool = False, rotate: bool = False) -> Deleted:
         """Delete in one transaction; with `purge`, the operation begins as one whose purge is under way.
 
         What is purged at once leaves no word of why in the record. Raises NotFound if nothing is meant, Conflict if a plan
@@ -204,7 +204,7 @@ class DeletionService:
             )  # fmt: skip
             operation = journal.record(db, new, now)
             if purge:
-                begin_receipt(db, operation, plan.items)
+                begin_receipt(db, operation, plan.items, rotate=rotate)
             relation_restore.taken(db, plan.ids("relation"), operation_key(operation))
             name(operation_id=operation_key(operation))
             return replace(deleted, operation=operation)

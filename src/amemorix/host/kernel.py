@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -20,7 +21,7 @@ from ..copies.worker import CopyThread
 from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
 from ..episodes.service import EpisodeService
-from ..errors import MemoryFault
+from ..errors import MemoryFault, StorageFailure
 from ..facts.service import FactService
 from ..facts.succession import MemUpdateChecker
 from ..forgetting.files import purge_again
@@ -179,7 +180,7 @@ class SDKMemoryKernel:
         )
         self.purges = PurgeService(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
-            backups=BackupFolder(store.folder, config.backup.roots, store.keys),
+            backups=BackupFolder(store.folder, config.backup.roots, store.keys), status=status,
         )  # fmt: skip
 
         # copies, tuning, and how it goes
@@ -284,6 +285,9 @@ class SDKMemoryKernel:
     async def _copies(self) -> None:
         """Clear away what a process that ended left unfinished, then make the backups that are due; for ever."""
         await asyncio.to_thread(self.portable.sweep)
+        if self.store.keys and len(self.store.keys.all) > 1:
+            with contextlib.suppress(StorageFailure):
+                await self.maintenance.save()  # what is encrypted with a retired key is written anew
         await self.keys.prune()
         await self.backups.run()
 

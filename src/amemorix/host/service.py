@@ -92,6 +92,7 @@ class AMemorixHostService:
         self._status = RuntimeStatus(
             config_file=str(self.config_path),
             reopen=self._reopen,
+            rotate=self._rotate_key,
             configure=self.update_config,
             configure_text=self.update_raw_config,
             reload=self.reload,
@@ -299,6 +300,10 @@ class AMemorixHostService:
         """Close the memory when every call but the asking one has ended, exchange its rows, and open it over them."""
         with self._kernels.given_back(asking):
             await self._exchange(takeover)
+
+    @_carried_through
+    async def _rotate_key(self) -> None:
+        await self.call("memory_key_admin", {"action": "rotate"})
 
     @_carried_through
     async def _exchange(self, takeover: Takeover) -> None:

@@ -111,7 +111,10 @@ class Places:
             size = sum(s for _, s in _files(held)) if is_folder else about.st_size
             place = folder.joinpath(*parts)
             if self._keys and root == STAGING and not is_folder and is_sealed(place):
-                held = _in_memory(place, self._keys)
+                try:
+                    held = _in_memory(place, self._keys)
+                except ValueError as exc:
+                    raise InvalidRequest(f"file: {exc}.", field="file") from exc
                 stack.callback(os.close, held)
                 clear = Path(f"/proc/self/fd/{held}")
                 yield Opened(clear, clear, held, False, os.fstat(held).st_size)

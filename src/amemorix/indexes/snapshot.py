@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from ..lazy_regex import lazy_regex
-from ..store.private_files import make_private, sync_folder
+from ..store.private_files import make_private, replace_text, sync_file, sync_folder
 
-__all__ = ["Pointer", "begin", "discard", "process_mark", "publish", "read_pointer", "sweep", "verified_folder"]
+__all__ = [
+    "Pointer",
+    "begin",
+    "discard",
+    "process_mark",
+    "publish",
+    "read_pointer",
+    "seal_of",
+    "sweep",
+    "verified_folder",
+]
 
 POINTER = "current.json"
 _FOLDER = lazy_regex(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
@@ -36,14 +46,14 @@ class Pointer:
     def to_json(self) -> str:
         """The text of a pointer file: the fields, and a seal over them."""
         fields = json.loads(json.dumps(asdict(self)))
-        return json.dumps(fields | {"seal": _seal_of(fields)})
+        return json.dumps(fields | {"seal": seal_of(fields)})
 
     @classmethod
     def from_json(cls, text: str) -> Pointer:
         """What `to_json` wrote; ValueError for any other text, also if a single value is another."""
         try:
             fields = json.loads(text)
-            if fields.pop("seal") != _seal_of(fields):
+            if fields.pop("seal") != seal_of(fields):
                 raise ValueError("the pointer is damaged")
             files = {name: (size, crc) for name, (size, crc) in fields.pop("files").items()}
             return cls(files=files, **fields)
@@ -98,18 +108,11 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
     replaced = read_pointer(home)
     files: dict[str, tuple[int, int]] = {}
     for path in sorted(folder.iterdir()):
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync_file(path)
         files[path.name] = path.stat().st_size, _checksum(path)
     sync_folder(folder)
     pointer = Pointer(folder.name, cursor, fingerprint, database_id, files)
-    draft = home / f"{POINTER}.{folder.name}"
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(pointer.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, home / POINTER)
-    sync_folder(home)
+    replace_text(home / POINTER, pointer.to_json(), home / f"{POINTER}.{folder.name}")
     # What was replaced goes, and what other processes left; this one may be writing another snapshot just now.
     ours = f"snapshot-{process_mark()}-"
     for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:
@@ -130,7 +133,8 @@ def sweep(home: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _seal_of(fields: dict[str, Any]) -> int:
+def seal_of(fields: dict[str, Any]) -> int:
+    """A checksum that tells whether a single value is another."""
     return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
 
 

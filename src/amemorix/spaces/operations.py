@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from math import isinf
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from uuid import uuid4
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
+Gone = TypeVar("Gone", "VectorsDeleted", "SpaceDropped")
 LONGEST = 8_192
 """Numbers of a vector."""
+FOLD_TRIES = 6
+"""Looks within a third of a second whether the write-ahead log can be emptied."""
 
 
 def _listed(value: Any) -> Any:
@@ -342,7 +345,7 @@ async def list_vectors(kernel: SDKMemoryKernel, request: ListVectors) -> VectorP
 
 @ops.operation("memory_vector_admin", "delete", effect="destructive")
 async def delete_vectors(kernel: SDKMemoryKernel, request: DeleteVectors) -> VectorsDeleted:
-    """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+    """Delete vectors by their ids or attributes, for good but for backups; the texts that they are of stay."""
     now = kernel.surroundings.clock.now()
 
     def unit(db: Connection) -> VectorsDeleted:
@@ -358,17 +361,17 @@ async def delete_vectors(kernel: SDKMemoryKernel, request: DeleteVectors) -> Vec
             kernel.spaces.drop(db, space)
         return VectorsDeleted(deleted_count=len(rows), missing=missing)
 
-    return await kernel.store.write(unit)
+    return await _erased(kernel, await kernel.store.write(unit))
 
 
 @ops.operation("memory_vector_admin", "drop_space", effect="destructive")
 async def drop_space(kernel: SDKMemoryKernel, request: InSpace) -> SpaceDropped:
-    """Remove a space with all vectors in it, for good."""
+    """Remove a space with all vectors in it, for good but for backups."""
 
     def unit(db: Connection) -> SpaceDropped:
         return SpaceDropped(deleted_count=kernel.spaces.drop(db, kernel.spaces.named(db, request.space)))
 
-    return await kernel.store.write(unit)
+    return await _erased(kernel, await kernel.store.write(unit))
 
 
 @ops.operation("memory_vector_admin", "spaces")
@@ -382,6 +385,15 @@ async def list_spaces(kernel: SDKMemoryKernel, request: NoArguments) -> Spaces: 
         return Spaces(items=items, count=len(items))
 
     return await kernel.store.read(read)
+
+
+async def _erased(kernel: SDKMemoryKernel, gone: Gone) -> Gone:
+    """The answer, once the log holds no page any more as it was before."""
+    if gone.deleted_count and not await kernel.store.empty_log(FOLD_TRIES):
+        gone.warnings.append(
+            "What was deleted stands in the write-ahead log until that is emptied: somebody is reading, or copying the memory."
+        )
+    return gone
 
 
 def _document(db: Connection, field: str, ref: DocumentRef) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from .driver import IntegrityError, PageKey
 from .keys import Keyring
 from .migrations import build
 from .ports import Connection
-from .private_files import create_private
+from .private_files import create_private, sync_file
 from .queries import DatabaseError, SqliteConnection, array, connect, of_file
 from .sqlite import INCARNATION
 
@@ -101,7 +100,7 @@ def copy(db: Connection, to: Path, step: Step, keys: Keyring | None) -> Inventor
         target.execute("pragma synchronous = off")
         of_file(db).backup(target, pages=PAGES, progress=progress)
         target.execute("pragma journal_mode = delete")
-    _synced(to)
+    sync_file(to)
     return found
 
 
@@ -121,7 +120,7 @@ def convert(path: Path, to: Path, read: PageKey, write: PageKey) -> Inventory:
         wrong = faults(db) if inventory(db) == found else ["rows are missing"]
     if wrong:
         raise StorageFailure(f"The copy of {path} is not what it was copied from: {wrong[0]}.")
-    _synced(to)
+    sync_file(to)
     return found
 
 
@@ -137,7 +136,7 @@ def begin_history(path: Path, keys: Keyring | None) -> None:
     """Let a copy be a database with a history of its own: no index that was made of other rows fits it."""
     with open_copy(path, keys) as db, one_transaction(db):
         change_log.put(db, INCARNATION, secrets.token_hex(8))
-    _synced(path)
+    sync_file(path)
 
 
 def skip_numbers(path: Path, numbers: Mapping[str, int], keys: Keyring | None) -> None:
@@ -145,12 +144,7 @@ def skip_numbers(path: Path, numbers: Mapping[str, int], keys: Keyring | None) -
     with open_copy(path, keys) as db, one_transaction(db):
         tables = {row[0] for row in db.run("tables_listed")}
         _raise_counters(db, {name: highest for name, highest in numbers.items() if name in tables})
-    _synced(path)
-
-
-def _synced(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+    sync_file(path)
 
 
 # row by row

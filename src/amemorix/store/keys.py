@@ -20,7 +20,7 @@ from ..errors import StorageFailure
 from . import cipher_pages, driver
 from .driver import PLAIN_HEADER, PageKey
 from .file_swap import DATABASE_FILE, finish_exchange
-from .private_files import private_opener, sync_folder
+from .private_files import replace_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -105,6 +105,12 @@ class _Wrapping:
         sealed = base64.b64decode(wrapped)
         return self._aead.decrypt(sealed[:12], sealed[12:], about.encode())
 
+    def seal(self, held: Mapping[str, Any]) -> str:
+        """What tells that every word of the file is the one that was written: which key is used, for instance."""
+        return hmac.digest(
+            derived(self.key, "amemorix/keyring"), json.dumps(held, sort_keys=True).encode(), "sha256"
+        ).hex()
+
     @property
     def _aead(self) -> AESGCM:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -159,6 +165,7 @@ class Keyring:
 
         try:
             held = json.loads(file.read_bytes())
+            seal = held.pop("seal")
             if held["format"] != FORMAT:
                 raise StorageFailure(f"{file} is of another format: a newer version wrote it.", file=str(file))
             wrapping = _Wrapping.of(secret, held["secret"])
@@ -166,7 +173,8 @@ class Keyring:
                 DataKey(one["id"], wrapping.unwrap(one["wrapped"], _about(held["id"], one["id"])), one["created_at"], one.get("retired_at"))
                 for one in held["keys"]
             ]  # fmt: skip
-            next(key for key in keys if key.id == held["current"])
+            if not hmac.compare_digest(seal, wrapping.seal(held)):
+                raise StorageFailure(f"{file} is damaged: put the one of a backup in its place.", file=str(file))
             return cls(
                 file.parent, id=held["id"], secret=secret, wrapping=wrapping, keys=keys, current=held["current"],
                 cache_mb=cache_mb,
@@ -175,7 +183,7 @@ class Keyring:
             raise StorageFailure(f"The secret does not fit {file}.", file=str(file), wrong_secret=True) from exc
         except OSError as exc:
             raise StorageFailure(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
-        except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as exc:
+        except (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, MemoryError) as exc:
             raise StorageFailure(f"{file} is damaged: put the one of a backup in its place.", file=str(file)) from exc
 
     @property
@@ -207,17 +215,12 @@ class Keyring:
         held = {
             "format": FORMAT, "id": self._id, "secret": self._wrapping.told, "current": self._current, "keys": known,
         }  # fmt: skip
-        draft = file.with_name(f"{KEYS_FILE}.draft")
-        with open(draft, "w", encoding="utf-8", opener=private_opener) as out:
-            out.write(json.dumps(held, indent=1))
-            out.flush()
-            os.fsync(out.fileno())
+        held["seal"] = self._wrapping.seal(held)
         if file.exists():
             before.unlink(missing_ok=True)
             with suppress(OSError):
                 os.link(file, before)
-        os.replace(draft, file)
-        sync_folder(self.folder)
+        replace_text(file, json.dumps(held, indent=1))
 
     def confirm(self) -> None:
         """The memory was opened with it: forget the version before, and what a crash left of another."""

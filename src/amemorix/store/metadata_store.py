@@ -48,6 +48,8 @@ class MetadataStore:
         """What purges under way look for, by operation: kept in memory only, for the kernel that goes on with them."""
         self.purge_progress: dict[int, tuple[str, int, int]] = {}
         """(phase, how much of it is done, of how much) of purges under way, by operation."""
+        self.rotations_awaited = 0
+        """Callers of purges who have the key rotated themselves afterwards; the background does it for all others."""
         self.exchanging = False
         """Whether other rows are about to take the place of these."""
         self.importing = False
@@ -112,9 +114,16 @@ class MetadataStore:
         """End such a copy; nothing of it is used."""
         await self._database.give_up_copy()
 
-    async def fold_log(self) -> bool:
-        """Bring the write-ahead log into the database and empty it; False if a reader was in the way."""
-        return await self._database.alone(compaction.fold)
+    async def empty_log(self, tries: int = 60) -> bool:
+        """Bring the write-ahead log into the database and empty it, with the pages as they were before what was deleted.
+
+        Readers and writers go on between the tries; False if a reader was always in the way.
+        """
+        for attempt in range(tries):
+            if await self._database.alone(compaction.fold):
+                return True
+            await asyncio.sleep(min(0.02 * (attempt + 1), 0.5))
+        return False
 
     async def rewrite(self) -> None:
         """Write the database file anew; nothing else is written meanwhile."""

@@ -111,6 +111,18 @@ def purging(db: Connection) -> list[int]:
     return [row[0] for row in db.run("operations_purging")]
 
 
+def wants_rotation(db: Connection, key: str) -> bool:
+    """Whether a purge has ended after which this data key is to be retired."""
+    return bool(db.run("rotations_wanted", key=key).fetchall())
+
+
+def note_rotation(db: Connection, *, retired: str, key: str, needed_by: Sequence[str]) -> None:
+    """Let the receipts of such purges say which key takes the place, and which files need the old one still."""
+    told = {"retired": retired, "key": key, "needed_by": needed_by}
+    for id_, receipt in db.run("rotations_wanted", key=retired).fetchall():
+        db.run("purge_note", id=id_, receipt=_json({**json.loads(receipt), "rotation": told}))
+
+
 def items(db: Connection, operation: int, limit: int, offset: int) -> list[Item]:
     """A page of an operation's items."""
     rows = db.run("operation_items", operation=operation, limit=limit, offset=offset)

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["UMASK", "create_private", "make_private", "private_opener", "sync_folder", "tighten"]
+__all__ = [
+    "UMASK",
+    "create_private",
+    "make_private",
+    "private_opener",
+    "replace_text",
+    "sync_file",
+    "sync_folder",
+    "tighten",
+]
 
 FOLDER, FILE = 0o700, 0o600
 UMASK = 0o077
@@ -33,6 +42,23 @@ def create_private(path: Path) -> None:
 def make_private(folder: Path) -> None:
     """Make a folder, that nobody else may enter, and those above it that are missing. Raises OSError."""
     folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+
+
+def replace_text(path: Path, text: str, draft: Path | None = None) -> None:
+    """Write a file anew, so that after a crash at any moment it is the old or the new one; the draft stands beside it."""
+    draft = draft or path.with_name(f"{path.name}.draft")
+    with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Make what a file holds durable."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import threading
 from collections.abc import Callable, Generator
@@ -34,6 +35,8 @@ T = TypeVar("T")
 INCARNATION = "incarnation"
 """Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
 _HEADER_BYTES = 100
+_LOG_HEADER, _FRAME = 32, 24 + cipher_pages.PAGE
+"""Bytes at the beginning of a write-ahead log, and of each frame."""
 _SIGNS = {"indexes": "indexes/*/current.json", "backups": "backups/*/manifest.json"}
 """What a memory leaves beside its database, and where."""
 COPY_PAGES = 512
@@ -210,10 +213,16 @@ class Database:
         """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
         _refuse_if_cut_short(self.path, self._key)
         create_private(self.path)
-        db = None
+        log_file = self.path.with_name(f"{self.path.name}-wal")
+        frames, db = _last_commit(log_file), None
         try:
             db = connect(self.path, key=self._key)
             check(db)
+            if frames and 0 <= (read := db.execute("pragma wal_checkpoint(passive)").fetchone()[1]) < frames:
+                log.error(
+                    "%s is damaged: of %d pages that were written last, those after %d cannot be read, and what was stored "
+                    "with them is lost", log_file, frames, read,
+                )  # fmt: skip
             _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"), self._key)
             sign(db, program())
@@ -350,6 +359,28 @@ def _resolve(jobs: list[_Job[Any]]) -> None:
             job.future.set_result(result)
         else:
             job.future.set_exception(error)
+
+
+def _last_commit(log_file: Path) -> int:
+    """The number of the last frame of a write-ahead log that ends a transaction, as the frames say; 0 without a log.
+
+    SQLite reads a log up to the first frame that is damaged and says nothing (sqlite.org/fileformat2.html, 4.1 and 4.4). Frames
+    with another salt are of before the log was begun anew; so is the first one if the salt has only been counted on.
+    """
+    try:
+        with log_file.open("rb", buffering=0) as file:
+            header, heads = file.read(_LOG_HEADER), list[bytes]()
+            while head := file.read(16):
+                heads.append(head)
+                file.seek(_FRAME - len(head), os.SEEK_CUR)
+    except OSError:
+        return 0
+    if not heads:
+        return 0
+    salts, first = {header[16:24]}, heads[0][8:16]
+    if int.from_bytes(first[:4], "big") + 1 != int.from_bytes(header[16:20], "big"):
+        salts.add(first)
+    return max((n for n, head in enumerate(heads, 1) if head[4:8] > bytes(4) and head[8:16] in salts), default=0)
 
 
 def _refuse_if_cut_short(path: Path, key: PageKey | None) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.testing import memory_host
-from entrance import admin_of, call, change, data_of, refused, rows, stats, told
+from database_file import content
+from entrance import admin_of, call, change, data_of, reading, refused, rows, stats, told
 
 spaces = admin_of("memory_vector_admin")
 
@@ -348,7 +349,7 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     await told(host, "The kite is red.", **note)
     await filled(host, "s", {"vessel-of-the-kite": vector}, ref=note, attributes={"said": "Wolkenkratzerfahrstuhl"})
     await filled(host, "s", {"free": [1.0] * 32}, attributes={"said": "stays here"})
-    before = (data_of(host) / "memory.db").read_bytes() + (data_of(host) / "memory.db-wal").read_bytes()
+    before = b"".join(on_disk(host))
     unit = np.array(vector) / np.linalg.norm(vector)
     needles = [b"vessel-of-the-kite", b"Wolkenkratzerfahrstuhl", unit.astype("<f2").tobytes()]
     assert all(needle in before for needle in needles)
@@ -356,10 +357,43 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     purged = await call(host, "memory_delete_admin", "purge", operation_id=deleted["operation_id"])
     (done,) = purged["operations"]
     assert (done["status"], done["receipt"]["found"], done["receipt"]["complete"]) == ("purged", {}, True)
-    after = b"".join(path.read_bytes() for path in data_of(host).rglob("*") if path.is_file())
+    after = b"".join(on_disk(host))
     assert not [needle for needle in needles if needle in after]
     assert b"stays here" in after
     assert await nearest(host, vector) == ["free"]
+
+
+@pytest.mark.parametrize("how", ["ids", "filters", "space"])
+async def test_vectors_that_were_deleted_are_on_no_page_any_more(host: AMemorixHostService, how: str) -> None:
+    vector = listed(np.random.default_rng(1).normal(size=32))
+    await filled(host, "s", {"vessel-of-the-kite": vector}, attributes={"said": "Wolkenkratzerfahrstuhl"})
+    await filled(host, "t", {"free": [1.0] * 32}, attributes={"said": "stays here"})
+    unit = np.array(vector) / np.linalg.norm(vector)
+    needles = [b"vessel-of-the-kite", b"Wolkenkratzerfahrstuhl", unit.astype("<f2").tobytes()]
+    assert all(needle in b"".join(on_disk(host)) for needle in needles)
+    match how:
+        case "ids":
+            gone = await spaces(host, "delete", space="s", ids=["vessel-of-the-kite"])
+        case "filters":
+            gone = await spaces(host, "delete", space="s", filters={"said": "Wolkenkratzerfahrstuhl"})
+        case _:
+            gone = await spaces(host, "drop_space", space="s")
+    assert (gone["deleted_count"], gone["warnings"]) == (1, [])
+    assert not [needle for needle in needles if needle in b"".join(on_disk(host))]
+    assert b"stays here" in b"".join(on_disk(host))
+
+
+async def test_a_reader_that_holds_the_log_open_is_told(host: AMemorixHostService) -> None:
+    await filled(host, "s", {"vessel-of-the-kite": [1.0] * 32})
+    with reading(host) as db:
+        db.execute("select count(*) from space_vectors").fetchone()
+        gone = await spaces(host, "delete", space="s", ids=["vessel-of-the-kite"])
+        assert gone["deleted_count"] == 1
+        assert "write-ahead log" in gone["warnings"][0]
+
+
+def on_disk(host: AMemorixHostService) -> list[bytes]:
+    return [content(path) for path in data_of(host).rglob("*") if path.is_file()]
 
 
 async def test_it_is_all_there_after_a_restart_and_an_export(tmp_path: Path) -> None:

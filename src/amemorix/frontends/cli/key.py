@@ -16,7 +16,9 @@ import typer
 
 from ... import config as configuration
 from ...config.model import Config
-from ...copies.key_switch import decrypt, encrypt
+from ...copies.backup_folder import BackupFolder
+from ...copies.key_rotation import FilesByKey
+from ...copies.key_switch import BackupSwitch, decrypt, encrypt
 from ...errors import Conflict, InvalidRequest, StorageFailure
 from ...extras import require
 from ...host.environment import data_folder, first_config
@@ -62,7 +64,13 @@ def init(
 
 
 @app.command()
-def enable(new_file: NewFile = None, config: ConfigPath = DEFAULT_CONFIG) -> None:
+def enable(
+    new_file: NewFile = None,
+    backups: Annotated[
+        bool, typer.Option("--backups", help="Encrypt its backups too: all of them, or nothing is done.")
+    ] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
     """Encrypt a memory that is in the clear."""
     _make_secret(new_file, config)
     with _closed(config) as (settings, folder):
@@ -76,27 +84,48 @@ def enable(new_file: NewFile = None, config: ConfigPath = DEFAULT_CONFIG) -> Non
             if there
             else Keyring.create(folder, secret, now=time.time(), cache_mb=cache)
         )
+        copies = BackupFolder(folder, settings.backup.roots, keys)
+        switch = BackupSwitch(folder, copies, keys, encrypted=True) if backups else None
         switched = encrypt(folder, keys)
         _enabled(config, True)
-        backups = [path for path in (folder / "backups").rglob(DATABASE_FILE) if is_plain(path)]
-        exports = [path for path in (folder / "exports").rglob("*") if path.is_file()]
+        done = switch.carry_out() if switch else 0
+        left = FilesByKey.found(folder, copies, keys).plain
     say("The memory is encrypted." if switched else "The memory was encrypted already.", "green")
+    if done:
+        say(f"{done} backups are encrypted too.", "green")
     remark("What was in the clear was overwritten and removed, which an SSD need not honour.")
-    for path in (*backups, *exports):
-        print_stored(str(path))
-    if backups or exports:
-        remark("These are in the clear still. A backup: delete it (memory_runtime_admin delete_backup) and make another; an "
-               "export: remove the file.")  # fmt: skip
+    for name in left:
+        print_stored(name)
+    if left:
+        remark("These are in the clear still. Backups: `amemorix key enable --backups` encrypts them, memory_runtime_admin "
+               "delete_backup removes one; an export: remove the file.")  # fmt: skip
 
 
 @app.command()
-def disable(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def disable(
+    backups: Annotated[
+        bool, typer.Option("--backups", help="Decrypt its backups too: all of them, or nothing is done.")
+    ] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
     """Keep the memory in the clear from now on."""
     with _closed(config) as (settings, folder):
         keys = _keyring(settings, folder)
+        copies = BackupFolder(folder, settings.backup.roots, keys)
+        switch = BackupSwitch(folder, copies, keys, encrypted=False) if backups else None
         switched = decrypt(folder, keys)
         _enabled(config, False)
+        done = switch.carry_out() if switch else 0
+        found = FilesByKey.found(folder, copies, keys)
     say("The memory is in the clear." if switched else "The memory was in the clear already.", "green")
+    if done:
+        say(f"{done} backups are in the clear too.", "green")
+    left = [*(name for names in found.of_key.values() for name in names), *found.age]
+    for name in left:
+        print_stored(name)
+    if left:
+        remark("These stay encrypted. Backups: `amemorix key disable --backups` decrypts them with memory.keys and the secret; "
+               "keep both until then. An export opens with what it was encrypted to.")  # fmt: skip
 
 
 @app.command()
@@ -134,7 +163,12 @@ def change(
 @app.command()
 def rotate(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Encrypt everything with a new random key, while the memory is in use."""
-    say(f"The key is {ask(config, ADMIN, {'action': 'rotate'})['key']} from now on.", "green")
+    answer = ask(config, ADMIN, {"action": "rotate"})
+    say(f"The key is {answer['key']} from now on.", "green")
+    for name in answer["needed_by"]:
+        print_stored(name)
+    if answer["needed_by"]:
+        remark("These need the key before it, which is kept until the last of them is gone.")
 
 
 @app.command()

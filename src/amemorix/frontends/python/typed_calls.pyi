@@ -480,10 +480,10 @@ class TypedCalls:
         """Page through the vectors of a space, in the order in which they were stored."""
     @overload
     def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
-        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+        """Delete vectors by their ids or attributes, for good but for backups; the texts that they are of stay."""
     @overload
     def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
-        """Remove a space with all vectors in it, for good."""
+        """Remove a space with all vectors in it, for good but for backups."""
     @overload
     def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
         """List the spaces for vectors, with how many each holds."""
@@ -968,10 +968,10 @@ class AsyncTypedCalls:
         """Page through the vectors of a space, in the order in which they were stored."""
     @overload
     async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['delete'], **arguments: Unpack[records.DeleteVectors]) -> records.VectorsDeleted:
-        """Delete vectors by their ids or attributes, for good; the texts that they are of stay."""
+        """Delete vectors by their ids or attributes, for good but for backups; the texts that they are of stay."""
     @overload
     async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['drop_space'], **arguments: Unpack[records.InSpace]) -> records.SpaceDropped:
-        """Remove a space with all vectors in it, for good."""
+        """Remove a space with all vectors in it, for good but for backups."""
     @overload
     async def call(self, component: Literal['memory_vector_admin'], /, *, action: Literal['spaces']) -> records.Spaces:
         """List the spaces for vectors, with how many each holds."""
