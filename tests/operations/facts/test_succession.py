@@ -263,5 +263,5 @@ async def test_what_is_compared_has_its_vectors_however_few_are_kept(local_model
         )
         for new, known in (("I live in Leeds.", "I have two cats."), ("I moved to York.", "I live in Leeds.")):
             ((near, _),) = await checker.likeness(new, [known])
-            assert near > 0.5
+            assert near, "it is 0 without vectors"
     embedder.close()
