@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
@@ -52,6 +53,11 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
         if len(names) < QUICK and item.originalname not in names and not ENTRANCE.isdisjoint(item.fixturenames):
             names.add(item.originalname)
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported for the tests out of every look for garbage."""
+    gc.freeze()
 
 
 @cache

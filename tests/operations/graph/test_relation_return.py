@@ -240,7 +240,7 @@ def test_no_live_relation_has_a_dead_end_and_undone_is_as_if_never_done(calls: l
             before = await state(host)
             for component, args in calls:
                 await tried(host, component, args)
-                await fits(host)
+            await fits(host)
             await everything_undone(host)
             await fits(host)
             assert await state(host) == before
