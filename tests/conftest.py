@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-import secrets
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +30,7 @@ if os.environ.get(
 from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
-from amemorix.store.sqlite import Database
-from amemorix.testing import HashEmbedder, memory_host, scratch_config
-from database_file import encrypted
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, scratch_config
 
 pytest.register_assert_rewrite("suite")
 Open = Callable[..., Awaitable[AMemorixHostService]]
@@ -60,24 +56,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@cache
-def empty_database() -> tuple[bytes, str]:
-    """A database without rows, and its id."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "memory.db")
-        database.close()
-        return database.path.read_bytes(), database.database_id
-
-
-def begin(folder: Path) -> None:
-    """Lay an empty database where a new memory would make one statement by statement, which takes longer than the rest."""
-    data = folder / "data" / "a-memorix"
-    if not data.exists() and not encrypted():
-        data.mkdir(parents=True, mode=0o700)
-        raw, id_ = empty_database()
-        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
-
-
 @pytest.fixture
 async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens memories with settings of their own; the first below the test's folder, others where `folder` says.
@@ -88,8 +66,6 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     async with AsyncExitStack() as stack:
 
         async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
-            if "storage" not in settings:
-                begin(folder or tmp_path)
             if door:
                 from doors import opened_through
 
@@ -101,9 +77,15 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.fixture
-async def host(opened: Open) -> AMemorixHostService:
+def clock() -> FrozenClock:
+    """The clock of `host`."""
+    return FrozenClock()
+
+
+@pytest.fixture
+async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
     """A memory without vectors."""
-    return await opened()
+    return await opened(clock=clock)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.tokens import Tokens
 from amemorix.frontends.python.blocking import Calls
 from amemorix.host.service import AMemorixHostService
-from amemorix.testing import ASK_NOBODY, memory_host, scratch_config
+from amemorix.testing import ASK_NOBODY, lay_empty_database, memory_host, scratch_config
 from entrance import one_token
 
 __all__ = ["Door", "opened_through", "served", "through_each_door", "web_client"]
@@ -78,6 +78,8 @@ async def opened_through(name: str, folder: Path, **settings: Any) -> AsyncGener
     """A memory behind a door; a call without a chat reads every one, as in the process of the host."""
     settings["privacy"] = {"require_scope": "never", **settings.get("privacy", {})}
     if name == "Memory":
+        settings.pop("clock", None)  # it goes by its own
+        lay_empty_database(folder)
         config = scratch_config(folder, {**ASK_NOBODY, "embedding": {"provider": "none"}, **settings})
         memory = await asyncio.to_thread(Memory, folder)
         try:

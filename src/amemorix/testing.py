@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .clock import Clock, FrozenClock
-from .config import default_toml, patched
+from .config import Config, default_toml, patched
 from .errors import ChatUnavailable
 from .host.environment import Surroundings
 from .host.service import AMemorixHostService
@@ -27,7 +30,9 @@ from .models.host.embedder import EmbedFunction
 from .models.registry import GivenChat
 from .ports import ChatInfo, EmbedderInfo
 from .store.ports import Connection
+from .store.private_files import create_private
 from .store.rows import embeddings as embedding_rows
+from .store.sqlite import Database
 
 __all__ = [
     "FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "pause_background", "resume_background",
@@ -120,6 +125,25 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     return path
 
 
+@cache
+def _empty_database() -> tuple[bytes, str]:
+    """A database without rows, and its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder) / "memory.db")
+        database.close()
+        return database.path.read_bytes(), database.database_id
+
+
+def lay_empty_database(folder: Path) -> None:
+    """Lay an empty database where a new memory would make one table by table, which takes longer than most tests."""
+    data = folder / "data" / "a-memorix"
+    if not data.exists() and not Config().storage.encryption.enabled:
+        data.mkdir(parents=True, mode=0o700)
+        raw, id_ = _empty_database()
+        create_private(data / "memory.db")
+        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
+
+
 ASK_NOBODY = {"episode": {"model_enabled": False}, "extraction": {"chinese_names": False}}
 """What derives in the background asks no chat model."""
 
@@ -149,6 +173,8 @@ async def memory_host(
     settings = ASK_NOBODY | settings
     settings["extraction"] = {"chinese_names": False, **settings["extraction"]}
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
+    if not any(name.startswith("storage") for name in settings):
+        lay_empty_database(folder)
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:
         yield host
