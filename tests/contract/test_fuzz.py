@@ -27,7 +27,7 @@ from sample_memory import FILLING, KNOWN
 from schema_values import EXTREMES, extremes, fitting, nearly_fitting, smallest
 
 LONG = "AMEMORIX_FUZZ_EXAMPLES" in os.environ
-EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "4"))
 """Random requests of each kind to each operation; a number from outside also makes them new ones each time."""
 MOST_BACKUPS = 4
 """Each purge looks through all of them."""
