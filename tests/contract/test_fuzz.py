@@ -143,7 +143,8 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         folder: Path = tmp_path_factory.mktemp("fuzz")
-        host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32))))
+        brief = {"timeout_seconds": 0.5}  # no vector is made while the background rests
+        host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32), embedding=brief)))
         runner.run(filled(host))
         fuzzed = Fuzzed(runner, host)
         yield fuzzed
