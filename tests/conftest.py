@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -29,7 +30,7 @@ if os.environ.get(
 from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
-from amemorix.testing import HashEmbedder, memory_host, scratch_config
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, scratch_config
 
 pytest.register_assert_rewrite("suite")
 Open = Callable[..., Awaitable[AMemorixHostService]]
@@ -48,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
         if len(names) < QUICK and item.originalname not in names and not ENTRANCE.isdisjoint(item.fixturenames):
             names.add(item.originalname)
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported for the tests out of every look for garbage."""
+    gc.freeze()
 
 
 @pytest.fixture
@@ -71,9 +77,15 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.fixture
-async def host(opened: Open) -> AMemorixHostService:
+def clock() -> FrozenClock:
+    """The clock of `host`."""
+    return FrozenClock()
+
+
+@pytest.fixture
+async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
     """A memory without vectors."""
-    return await opened()
+    return await opened(clock=clock)
 
 
 @pytest.fixture

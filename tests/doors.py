@@ -78,6 +78,7 @@ async def opened_through(name: str, folder: Path, **settings: Any) -> AsyncGener
     """A memory behind a door; a call without a chat reads every one, as in the process of the host."""
     settings["privacy"] = {"require_scope": "never", **settings.get("privacy", {})}
     if name == "Memory":
+        settings.pop("clock", None)  # it goes by its own
         lay_empty_database(folder)
         config = scratch_config(folder, {**ASK_NOBODY, "embedding": {"provider": "none"}, **settings})
         memory = await asyncio.to_thread(Memory, folder)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 from amemorix import AMemorixHostService
@@ -17,6 +18,7 @@ from amemorix.host.operations import OPERATIONS
 from amemorix.location import TOKEN_ENV, locate
 from amemorix.ops import Operation
 from database_file import open_database
+from pace import PATIENCE
 
 __all__ = ["Turn", "admin_of", "call", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "one_token", "reading", "refused", "rows", "said", "stats", "told", "written"]  # fmt: skip
 
@@ -72,12 +74,12 @@ async def refused(
     """The sentence of the error that this call has to end in; `field` has to be named in it and in the details."""
     before = await written(host)
     result = await host.invoke(component, args)
-    assert not result["success"], result
-    assert result["error_code"] == code, result
+    assert not result["success"], (short(args), result)
+    assert result["error_code"] == code, (short(args), result)
     if field:
-        assert result["details"]["field"] == field, result
-        assert field in result["error"], result
-    assert await written(host) == before, "an error has stored something"
+        assert result["details"]["field"] == field, (short(args), result)
+        assert field in result["error"], (short(args), result)
+    assert await written(host) == before, (short(args), "an error has stored something")
     return result["error"]
 
 
@@ -106,7 +108,7 @@ def _database(where: AMemorixHostService | Path) -> Path:
 def reading(where: AMemorixHostService | Path) -> Iterator[sqlite3.Connection]:
     """The database file of a memory, or of a data folder, as one snapshot that nobody can write to."""
     uri = f"{_database(where).as_uri()}?mode=ro"
-    with closing(open_database(uri, uri=True, timeout=30, isolation_level=None)) as db:
+    with closing(open_database(uri, uri=True, timeout=PATIENCE, isolation_level=None)) as db:
         db.execute("begin")
         yield db
 
@@ -121,7 +123,7 @@ def rows(
 
 def change(where: AMemorixHostService | Path, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> None:
     """Do to the database file what the memory itself never does."""
-    with closing(open_database(_database(where), timeout=30, isolation_level=None)) as db:
+    with closing(open_database(_database(where), timeout=PATIENCE, isolation_level=None)) as db:
         db.execute("pragma foreign_keys = on")
         db.execute(sql, values)
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .clock import Clock, FrozenClock
-from .config import default_toml, patched
-from .config.model import Storage
+from .config import Config, default_toml, patched
 from .errors import ChatUnavailable
 from .host.environment import Surroundings
 from .host.service import AMemorixHostService
@@ -31,6 +30,7 @@ from .models.host.embedder import EmbedFunction
 from .models.registry import GivenChat
 from .ports import ChatInfo, EmbedderInfo
 from .store.ports import Connection
+from .store.private_files import create_private
 from .store.rows import embeddings as embedding_rows
 from .store.sqlite import Database
 
@@ -135,14 +135,12 @@ def _empty_database() -> tuple[bytes, str]:
 
 
 def lay_empty_database(folder: Path) -> None:
-    """Where a memory is to be made below `folder`: a copy of an empty one, for its tables take longer than the rest of it.
-
-    Nothing where there is a memory already, or one is encrypted unless its settings say otherwise.
-    """
+    """Lay an empty database where a new memory would make one table by table, which takes longer than most tests."""
     data = folder / "data" / "a-memorix"
-    if not data.exists() and not Storage().encryption.enabled:
+    if not data.exists() and not Config().storage.encryption.enabled:
         data.mkdir(parents=True, mode=0o700)
         raw, id_ = _empty_database()
+        create_private(data / "memory.db")
         (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
 
 
@@ -174,9 +172,9 @@ async def memory_host(
     given = settings.get("embedding", {})
     settings = ASK_NOBODY | settings
     settings["extraction"] = {"chinese_names": False, **settings["extraction"]}
-    if not any(name.partition(".")[0] == "storage" for name in settings):
-        lay_empty_database(folder)
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
+    if not any(name.startswith("storage") for name in settings):
+        lay_empty_database(folder)
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:
         yield host

@@ -20,7 +20,7 @@ from amemorix_bench.speed.run import MEASURES, Effort, SpeedReport, run
 from amemorix_bench.speed.store import perturbed
 from amemorix_bench.workspace import open_memory, read_setting
 
-NO_MODEL = {"embedding.provider": "none"}
+NO_MODEL = {"embedding.provider": "none", "facts.enabled": False}
 ROWS = 300
 EFFORT = Effort(searches=5, pages=2, embedded_texts=50, seconds=0.3, runs=1)
 

@@ -112,7 +112,8 @@ async def test_06_an_ingest_rewrites_no_file_and_costs_the_same_at_any_size(open
 
 
 async def test_07_a_chat_is_searched_by_index_and_not_by_reading_everything(opened: Open, tmp_path: Path) -> None:
-    host, small = await opened(), await opened(tmp_path / "small")
+    unread = {"enabled": False}
+    host, small = await opened(facts=unread), await opened(tmp_path / "small", facts=unread)
     for one in (host, small):
         await said(one, "small", *(("Ada", f"the kite {n}") for n in range(20)))
     for chat in range(5):
@@ -262,26 +263,27 @@ async def test_14_new_text_under_a_known_id_replaces_the_old(dense_host: AMemori
     assert "Ada lives in Rome" not in await contents(dense_host, "Rome", chat_id="c", limit=50)
 
 
-@pytest.mark.parametrize(
-    ("component", "args", "field"),
-    [
-        ("ingest_text", {"timestamp": float("nan")}, "timestamp"),
-        ("ingest_text", {"timestamp": 1e20}, "timestamp"),
-        ("ingest_text", {"relations": [{"subject": "a", "predicate": "p", "object": "b", "confidence": 99}]},
-         "relations.0.confidence"),
-        ("ingest_text", {"relations": [{"subject": "Ada", "predicate": "is", "object": "ADA "}]}, "relations.0"),
-        ("ingest_text", {"tags": 5}, "tags"),
-        ("search_memory", {"limit": -5}, "limit"),
-        ("search_memory", {"limit": float("nan")}, "limit"),
-        ("search_memory", {"time_start": float("inf")}, "time_start"),
-        ("search_memory", {"query": 5}, "query"),
-    ],
-)  # fmt: skip
-async def test_15_odd_values_are_refused_by_name(
-    host: AMemorixHostService, component: str, args: dict[str, Any], field: str
-) -> None:
-    good = {"ingest_text": {"external_id": "x", "source_type": "n", "text": "kite"}, "search_memory": {"query": "kite"}}
-    await refused(host, component, {**good[component], **args}, field)
+ODD_VALUES: list[Any] = [
+    ("ingest_text", {"timestamp": float("nan")}, "timestamp"),
+    ("ingest_text", {"timestamp": 1e20}, "timestamp"),
+    ("ingest_text", {"relations": [{"subject": "a", "predicate": "p", "object": "b", "confidence": 99}]},
+     "relations.0.confidence"),
+    ("ingest_text", {"relations": [{"subject": "Ada", "predicate": "is", "object": "ADA "}]}, "relations.0"),
+    ("ingest_text", {"tags": 5}, "tags"),
+    ("search_memory", {"limit": -5}, "limit"),
+    ("search_memory", {"limit": float("nan")}, "limit"),
+    ("search_memory", {"time_start": float("inf")}, "time_start"),
+    ("search_memory", {"query": 5}, "query"),
+]  # fmt: skip
+
+
+async def test_15_odd_values_are_refused_by_name(host: AMemorixHostService) -> None:
+    for component, args, field in ODD_VALUES:
+        good = {
+            "ingest_text": {"external_id": "x", "source_type": "n", "text": "kite"},
+            "search_memory": {"query": "kite"},
+        }
+        await refused(host, component, {**good[component], **args}, field)
 
 
 async def test_15b_the_word_false_is_false(tmp_path: Path) -> None:

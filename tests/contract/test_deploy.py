@@ -28,6 +28,7 @@ from amemorix.extras import EXTRAS
 from amemorix.frontends.http.serving import GRACE_SECONDS
 from amemorix.location import TOKEN_ENV
 from amemorix.models.local import catalog
+from pace import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -173,7 +174,7 @@ def started(words: list[str], place: Path, env: Mapping[str, str]) -> Iterator[s
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_the_command_of_the_image_starts_for_a_user_who_owns_but_the_data(place: Path) -> None:
@@ -198,7 +199,7 @@ def test_the_command_of_the_image_starts_for_a_user_who_owns_but_the_data(place:
         files = [file for file in (place / "data" / "data").rglob("*") if file.is_file()]
         assert files and not [file for file in files if file.stat().st_mode & 0o077]
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     assert subprocess.run(probe, check=False, capture_output=True).returncode != 0
 
 
@@ -212,7 +213,7 @@ def test_a_doctor_who_may_not_enter_says_so(place: Path) -> None:
     folder.parent.chmod(0o755)
     folder.chmod(0o700 if os.name != "nt" and os.geteuid() == 0 else 0)
     with started(["doctor", "--json"], place, {}) as process:
-        told = {one["name"]: one for one in json.loads(process.communicate(timeout=60)[0])["findings"]}
+        told = {one["name"]: one for one in json.loads(process.communicate(timeout=PATIENCE)[0])["findings"]}
     folder.chmod(0o700)
     assert process.returncode == 1
     assert str(folder) in told["folder"]["detail"] and not told["folder"]["ok"]
@@ -222,5 +223,5 @@ def test_a_doctor_who_may_not_enter_says_so(place: Path) -> None:
 def test_the_command_of_the_image_wants_a_token(place: Path) -> None:
     words = json.loads(told(RUN, "CMD")[0])
     with started(words, place, {}) as process:
-        said = process.communicate(timeout=60)[0]
+        said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 1 and f"set the environment variable {TOKEN_ENV}" in " ".join(said.split())

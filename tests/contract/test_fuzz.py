@@ -27,7 +27,7 @@ from sample_memory import FILLING, KNOWN
 from schema_values import EXTREMES, extremes, fitting, nearly_fitting, smallest
 
 LONG = "AMEMORIX_FUZZ_EXAMPLES" in os.environ
-EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "4"))
 """Random requests of each kind to each operation; a number from outside also makes them new ones each time."""
 MOST_BACKUPS = 4
 """Each purge looks through all of them."""
@@ -143,7 +143,8 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         folder: Path = tmp_path_factory.mktemp("fuzz")
-        host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32))))
+        brief = {"timeout_seconds": 0.5}  # no vector is made while the background rests
+        host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32), embedding=brief)))
         runner.run(filled(host))
         fuzzed = Fuzzed(runner, host)
         yield fuzzed

@@ -55,7 +55,7 @@ def moment() -> tuple[float, float, float]:
 
 @asynccontextmanager
 async def heartbeat(pauses: Pauses) -> AsyncGenerator[None]:
-    """Measures the pauses until the block ends, without what it takes to look through the garbage of other tests."""
+    """Measures the pauses until the block ends."""
 
     async def beat() -> None:
         while True:
@@ -63,13 +63,12 @@ async def heartbeat(pauses: Pauses) -> AsyncGenerator[None]:
             await asyncio.sleep(0.001)
             pauses.beat(before)
 
-    gc.freeze()
+    gc.freeze()  # what other tests have left is not looked through
     heart = asyncio.create_task(beat())
     try:
         yield
     finally:
         heart.cancel()
-        gc.unfreeze()
 
 
 def work(seconds: float) -> None:
@@ -216,7 +215,7 @@ async def indexes_built_again(folder: Path, pauses: Pauses) -> None:
     rng = random.Random(7)
     words = ["kettle", "harbour", "violin", "orchard", "lantern", "bicycle", "teapot", "garden"]
     turns = [{"text": f"{' '.join(rng.choices(words, k=9))} {i}", "speaker": f"S{i % 5}"} for i in range(4_000)]
-    async with memory_host(folder, embed=HashEmbedder(16)) as host:
+    async with memory_host(folder, embed=HashEmbedder(16), facts={"enabled": False}) as host:
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
         await host.settle(600)
         async with heartbeat(pauses):

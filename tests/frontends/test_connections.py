@@ -14,7 +14,6 @@ from socket import create_connection, socket
 from typing import Any
 
 import httpx
-import pytest
 
 from amemorix.frontends.http.connections import MOST_WAITING
 from amemorix.frontends.http.openapi import BASE_PATH
@@ -129,16 +128,13 @@ def test_this_machine_holds_as_many_connections_as_it_likes(tmp_path: Path) -> N
             assert sock.recv(1000).startswith(b"HTTP/1.1 401 ")
 
 
-@pytest.mark.parametrize(
-    "begun", [b"", b"P", HEAD, HEAD + b"Authorization: Bearer secret\r\nContent-Length: 9\r\n\r\n{"]
-)
-def test_what_does_not_arrive_is_closed(tmp_path: Path, begun: bytes) -> None:
-    with (
-        server(tmp_path, strangers=False, idle_seconds=0.3) as (_, port),
-        create_connection(("127.0.0.1", port)) as sock,
-    ):
-        sock.sendall(begun)
-        assert is_closed(sock)
+def test_what_does_not_arrive_is_closed(tmp_path: Path) -> None:
+    half_a_body = HEAD + b"Authorization: Bearer secret\r\nContent-Length: 9\r\n\r\n{"
+    with server(tmp_path, strangers=False, idle_seconds=0.3) as (_, port):
+        for begun in (b"", b"P", HEAD, half_a_body):
+            with create_connection(("127.0.0.1", port)) as sock:
+                sock.sendall(begun)
+                assert is_closed(sock), begun
 
 
 def test_a_head_that_trickles_in_gains_no_time(tmp_path: Path) -> None:
@@ -176,7 +172,7 @@ def test_a_body_that_trickles_in_arrives_and_a_pause_between_calls_is_none(tmp_p
             web.endheaders()
             for byte in body:
                 web.send(bytes([byte]))
-                time.sleep(0.05)
+                time.sleep(0.01)
             answer = web.getresponse()
             assert (answer.status, answer.read()[:1]) == (200, b"{")
             assert web.sock is sock

@@ -21,6 +21,7 @@ from amemorix.frontends.http.serving import GRACE_SECONDS
 from amemorix.testing import scratch_config
 from daemon_process import COMMAND, daemon, environment
 from entrance import contents
+from pace import PATIENCE
 
 WORDS_ALONE = {"embedding.provider": "none", "http.token_env": "MEMORY_TOKEN_OF_THE_TEST"}
 
@@ -88,7 +89,7 @@ async def test_it_asks_the_daemon_that_has_the_folder(config: Path) -> None:
                 assert lines(await ask(served, "timeline")) == ["The kite is red."], "the daemon itself is a server too"
                 started = time.monotonic()
                 running.process.send_signal(signal.SIGTERM)
-                assert running.process.wait(timeout=60) == 0
+                assert running.process.wait(timeout=PATIENCE) == 0
                 assert time.monotonic() - started < GRACE_SECONDS, "an open session does not hold it up"
             assert lines(await ask(one, "timeline")) == ["The kite is red."], "nobody has the folder now"
 
@@ -113,7 +114,7 @@ def test_a_signal_ends_it_and_loses_nothing(config: Path) -> None:
     while "stored" not in (answer := process.stdout.readline()):
         assert answer
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert "Traceback" not in process.stderr.read()
     process.communicate()
     shown = CliRunner().invoke(app, ["log", "a", "-c", str(config)]).stdout

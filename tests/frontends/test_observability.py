@@ -65,7 +65,7 @@ async def test_a_quick_call_is_told_only_to_who_wants_all(opened: Open, caplog: 
 async def test_a_lane_that_runs_out_of_its_budget_is_a_warning_without_a_traceback(
     opened: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = await opened(retrieval={"lane_budget_ms": 0.001})
+    host = await opened(retrieval={"lane_budget_ms": 0.001}, facts={"enabled": False})
     for begin in (0, 1_000):
         await said(host, "c", *(("Bob", f"I love Ada and the boat number {begin + n}.") for n in range(1_000)))
     await host.settle()

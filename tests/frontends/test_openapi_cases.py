@@ -25,7 +25,7 @@ from amemorix.testing import HashEmbedder, memory_host
 from doors import web_client
 from sample_memory import FILLING
 
-EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "2"))
 """Requests of each kind to each path; a number from outside also makes them new ones each time."""
 FAR_OFF = frozenset({503, 504})
 """A model that is not there, and a `timeout_ms` that was too short: what was asked for."""

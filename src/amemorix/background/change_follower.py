@@ -44,6 +44,8 @@ async def run_forever(
     next_pause = pause if callable(pause) else lambda: pause
     first = rest = next_pause()
     while True:
+        if wake is not None:
+            wake.clear()  # what comes while the step is taken is found by the next, at once
         started = time.perf_counter()
         try:
             worked = await step()
@@ -64,7 +66,6 @@ async def run_forever(
         elif wake is None:
             await asyncio.sleep(next_pause())
         else:
-            wake.clear()
             with contextlib.suppress(TimeoutError):
                 # not wait_for: before Python 3.12 it can swallow a cancellation
                 async with asyncio.timeout(next_pause()):

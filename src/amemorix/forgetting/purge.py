@@ -259,9 +259,9 @@ class PurgeService:
         self._running = True
         try:
             while True:
+                self._wake.clear()  # what is begun while it looks is found by the next look, at once
                 await self._drain_logged()
                 await self._rotate_logged()
-                self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(AGAIN_SECONDS):
                         await self._wake.wait()

@@ -153,6 +153,7 @@ class ImportTaskManager:
         """Work for ever; ends when cancelled. What another run had begun is taken over."""
         idle = -1
         while True:
+            self._wake.clear()  # what comes while it looks is found by the next look, at once
             try:
                 busy = self._enabled and await self._step()
             except asyncio.CancelledError:
@@ -164,7 +165,6 @@ class ImportTaskManager:
             if idle % SWEEP_EVERY == 0:
                 await self._sweep()
             if not busy:
-                self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.poll_interval_seconds):
                         await self._wake.wait()

@@ -127,8 +127,8 @@ async def assert_answered_alike(
 
 
 async def test_every_question_is_answered_the_same(tmp_path: Path) -> None:
-    calls = [call.args() for call in corpus.calls(600)] + list(calls_of(read_chinese(), 3))
-    asked = [(q.text, q.chat_id) for q in corpus.questions(60, 600, "portable")]
+    calls = [call.args() for call in corpus.calls(300)] + list(calls_of(read_chinese(), 2))
+    asked = [(q.text, q.chat_id) for q in corpus.questions(60, 300, "portable")]
     asked += [(q.text, part.id) for part, q in spread(list(read_chinese().questions()), 60)]
     await assert_answered_alike(tmp_path, calls, asked, embed=HashEmbedder(64))
 
@@ -138,9 +138,9 @@ async def test_every_question_is_answered_the_same(tmp_path: Path) -> None:
 async def test_locomo_is_answered_the_same(tmp_path: Path, shared_data: Path, local_model: str) -> None:
     whole = read_locomo(shared_data / "locomo_dev.json")
     one = replace(whole, corpora=whole.corpora[:1])
-    asked = [(q.text, part.id) for part, q in spread(list(one.questions()), 100)]
+    asked = [(q.text, part.id) for part, q in spread(list(one.questions()), 60)]
     local = {"embedding": {"provider": "local"}, "environ": os.environ}
-    await assert_answered_alike(tmp_path, calls_of(one, 5), asked, **local)
+    await assert_answered_alike(tmp_path, calls_of(one, 3), asked, **local)
 
 
 async def test_what_was_not_derived_yet_is_derived_there(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from lives import Life, Tell
 DAY = 86_400.0
 START = 1_680_000_000.0
 MANUAL = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
+UNREAD = {"enabled": False}
+"""For facts, where thousands of lines are told that all speak of one person."""
 COMPONENT = "memory_episode_admin"
 
 
@@ -105,7 +107,7 @@ async def test_an_episode_that_is_cut_in_two_goes_on_as_its_beginning(opened: Op
 async def test_an_appended_paragraph_reads_its_neighbourhood_only(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = await opened(episode={**MANUAL, "max_paragraphs": 20})
+    host = await opened(episode={**MANUAL, "max_paragraphs": 20}, facts=UNREAD)
     await said(host, "c", *[("Ada", f"kite {n % 7} wind", START + n * 60) for n in range(3000)])
     await host.settle(600)
     before = await listed(host)
@@ -122,7 +124,7 @@ async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """6,000 paragraphs: an edit of an old turn, and one far away in the same step, are two places and not a stretch."""
-    host = await opened(episode=MANUAL)
+    host = await opened(episode=MANUAL, facts=UNREAD)
     for at in range(0, 6_000, 2_000):
         turns = [
             {"external_id": f"m{n}", "speaker": "Ada", "text": f"kite {n % 11} over the bay {n % 5}",
@@ -180,12 +182,12 @@ async def test_a_long_source_done_in_slices_comes_out_the_same(
     topics = ("kite wind sky string cloud", "cake oven sugar lemon flour", "船 绳子 桅杆 港口 灯塔")
     turns = [("Ada", f"{topics[n // 40 % 3]} {n}", START + (n // 90) * 3600 + apart * (n % 90)) for n in range(700)]
     settings = {**MANUAL, "max_paragraphs": 30}
-    whole = await opened(tmp_path / "whole", episode=settings)
+    whole = await opened(tmp_path / "whole", episode=settings, facts=UNREAD)
     await said(whole, "c", *turns)
     await whole.settle(600)
     monkeypatch.setattr(episode_grouping, "SLICE", 100)
     monkeypatch.setattr(episode_grouping, "PAGE", 50)
-    sliced = await opened(tmp_path / "sliced", episode=settings)
+    sliced = await opened(tmp_path / "sliced", episode=settings, facts=UNREAD)
     await said(sliced, "c", *turns)
     assert (await asked(sliced, "process_pending"))["processed"] > 3
 
@@ -322,7 +324,7 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
 
 async def live(tell: Tell, folder: Path) -> None:
     settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8, "max_attempts": 50}
-    async with memory_host(folder, episode=settings) as host:
+    async with memory_host(folder, episode=settings, facts=UNREAD) as host:
         tell("open")
         await host.settle(600)
 
@@ -331,15 +333,15 @@ async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: 
     """Episodes of 40 sources, killed several times while they are made; then each paragraph is in exactly one."""
     quiet = {"poll_interval_seconds": 3600, "max_paragraphs": 8, "max_attempts": 50}  # each kill counts as a try
     topics = ("kite wind sky", "cake oven sugar", "风筝 线 天空")
-    async with memory_host(tmp_path / "killed", episode=quiet) as host:
+    async with memory_host(tmp_path / "killed", episode=quiet, facts=UNREAD) as host:
         await fill(host, topics)
     shutil.copytree(tmp_path / "killed", tmp_path / "calm")
-    async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}) as host:
+    async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}, facts=UNREAD) as host:
         await host.settle(600)
         wanted = await grouping(host)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.15):
         killed(tmp_path / "killed", delay)
-    async with memory_host(tmp_path / "killed", episode={**quiet, "debounce_seconds": 0}) as host:
+    async with memory_host(tmp_path / "killed", episode={**quiet, "debounce_seconds": 0}, facts=UNREAD) as host:
         await host.settle(600)
         assert (await asked(host, "status"))["completed"] == 40, await asked(host, "status")
         assert await grouping(host) == wanted

@@ -112,8 +112,8 @@ async def test_twenty_thousand_nodes_in_two_statements_a_page(opened: Open, monk
         await told(
             host, f"part {part}", relations=[triple(f"left {n}", "meets", f"right {n * 7 % 10_000}") for n in numbers]
         )
-    await page(host)
     await pause_background(host)
+    await page(host)
     counts: list[int] = []
     for offset in (0, 10_000, 19_800):
         ran.clear()
@@ -374,12 +374,23 @@ async def test_an_export_to_a_file_stays_below_exports(host: AMemorixHostService
     assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("path", ["x" * 201, f"a/{'图' * 67}", "taken.json/graph.json", "mine", "../x", "/x", "a/../x"])
-async def test_a_path_that_can_be_no_file_is_refused(host: AMemorixHostService, path: str) -> None:
+NO_FILES = [
+    "x" * 201,
+    f"a/{'图' * 67}",
+    "taken.json/graph.json",
+    "mine",
+    "../x",
+    "/x",
+    "a/../x",
+]
+
+
+async def test_a_path_that_can_be_no_file_is_refused(host: AMemorixHostService) -> None:
     await family(host)
     await graph(host, "export", format="json", path="taken.json")
     await graph(host, "export", format="json", path="mine/graph")
-    await refused(host, "memory_graph_admin", {"action": "export", "path": path}, "path")
+    for path in NO_FILES:
+        await refused(host, "memory_graph_admin", {"action": "export", "path": path}, "path")
 
 
 async def test_a_large_graph_goes_to_a_file(host: AMemorixHostService) -> None:

@@ -526,22 +526,22 @@ IN_THE_WAY: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "field", "args"), NOT_THERE)
-async def test_what_is_not_there_is_named(host: AMemorixHostService, action: str, field: str, args: dict) -> None:
+async def test_what_is_not_there_is_named(host: AMemorixHostService) -> None:
     await family(host)
-    await wrong(host, action, field, "not_found", **args)
+    for action, field, args in NOT_THERE:
+        await wrong(host, action, field, "not_found", **args)
 
 
-@pytest.mark.parametrize(("action", "field", "args"), NOT_SO)
-async def test_what_does_not_fit_is_refused(host: AMemorixHostService, action: str, field: str, args: dict) -> None:
+async def test_what_does_not_fit_is_refused(host: AMemorixHostService) -> None:
     await family(host)
-    await wrong(host, action, field, **args)
+    for action, field, args in NOT_SO:
+        await wrong(host, action, field, **args)
 
 
-@pytest.mark.parametrize(("action", "field", "args"), IN_THE_WAY)
-async def test_what_is_in_the_way_is_named(host: AMemorixHostService, action: str, field: str, args: dict) -> None:
+async def test_what_is_in_the_way_is_named(host: AMemorixHostService) -> None:
     await family(host)
-    await wrong(host, action, field, "conflict", **args)
+    for action, field, args in IN_THE_WAY:
+        await wrong(host, action, field, "conflict", **args)
 
 
 async def test_a_former_name_is_no_alias_and_a_deleted_name_is_in_the_way(host: AMemorixHostService) -> None:

@@ -49,7 +49,7 @@ async def all_undone(host: AMemorixHostService) -> None:
         await graph(host, "undo", undo_id=items[0]["undo_id"])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts=texts, changes=st.lists(change, max_size=10))
 def test_undone_is_as_if_never_done(texts: list[list[dict[str, Any]]], changes: list[Change]) -> None:
     async def life(folder: Path) -> None:
@@ -73,7 +73,7 @@ told_again = st.fixed_dictionaries({"action": st.just("told"), "relations": st.l
 source_gone = st.fixed_dictionaries({"action": st.just("gone"), "source": st.sampled_from("012")})
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=st.lists(st.one_of(change, change, told_again, source_gone), max_size=14))
 def test_nothing_dangles_whatever_is_told_and_deleted_between(changes: list[Change]) -> None:
     async def life(folder: Path) -> None:

@@ -229,7 +229,7 @@ async def state(host: AMemorixHostService) -> tuple[Any, ...]:
     return await rows(host), texts
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(calls=st.lists(any_call, min_size=1, max_size=9))
 def test_no_live_relation_has_a_dead_end_and_undone_is_as_if_never_done(calls: list[Call]) -> None:
     async def life(folder: Path) -> None:
@@ -240,7 +240,7 @@ def test_no_live_relation_has_a_dead_end_and_undone_is_as_if_never_done(calls: l
             before = await state(host)
             for component, args in calls:
                 await tried(host, component, args)
-                await fits(host)
+            await fits(host)
             await everything_undone(host)
             await fits(host)
             assert await state(host) == before

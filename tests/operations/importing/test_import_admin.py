@@ -424,7 +424,7 @@ async def test_an_import_whose_reading_is_interrupted_leaves_no_error_unheard(tm
     (tmp_path / "in").mkdir()
     file = jsonl(tmp_path / "in" / "many.jsonl", *(turn(n, text=f"a kite 风筝 {n}", chat_id="c") for n in range(4000)))
     settings = {"roots": [str(tmp_path / "in")], "chunk_records": 2000, "poll_interval_seconds": 0.01}
-    async with memory_host(tmp_path / "m", imports=settings) as host:
+    async with memory_host(tmp_path / "m", imports=settings, facts={"enabled": False}) as host:
         task = await created(host, "create_raw_scan", path=str(file))
         for number in range(4):
             await asyncio.sleep(0.03)

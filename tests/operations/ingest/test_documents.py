@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,6 @@ TEXTS = [
     "plain", "  around  ", "\n\nlines\n\n", "a\r\nb\rc\nd", "tab\there", "First line.\n\nParagraph 0", "中文，第一行。\r\n\r\n第二行。 ",
     "👩‍👩‍👧‍👦 family", "שלום עולם", "e\u0301 and \u00e9", LONG, "\u3000wide\u3000", "x" * 9_000, "\ufeffmarked",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def host(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
 
 
 async def ids(host: AMemorixHostService, action: str = "list", **args: Any) -> list[str]:

@@ -20,11 +20,6 @@ NOW = FrozenClock().now()
 
 
 @pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
 async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
     host = await opened(clock=clock, embed=HashEmbedder(), **NEVER)
     await run(host)

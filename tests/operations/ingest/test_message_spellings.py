@@ -116,33 +116,31 @@ async def test_beside_a_name_the_sender_is_an_id_and_further_names_find_the_pers
     assert (await found(host, "corgi", chat_id="c", person_id="Bumblebee"))["hits"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"text": TEXT, "speaker": "Mia", "member_uid": "91"}, "messages.0.member_uid"),
-        ({"text": TEXT, "posterName": "Mia"}, "messages.0.posterName"),
-        ({"text": TEXT, "speaker": "Mia", "said_at": AT}, "messages.0.said_at"),
-        ({"text": TEXT, "speaker": "Mia", "turn_id": "7"}, "messages.0.turn_id"),
-        ({"utterance": TEXT, "speaker": "Mia"}, "messages.0.utterance"),
-        ({"text": TEXT, "author": {"karma": 3}}, "messages.0.author"),
-        ({"text": TEXT, "sender": ["Mia"]}, "messages.0.sender"),
-        ({"speaker": "Mia"}, "messages.0.text"),
-        ({"text": TEXT, "sendr": "Mia"}, "messages.0.sendr"),
-        ({"text": TEXT, "sendrId": "91"}, "messages.0.sendrId"),
-        ({"text": TEXT, "speaker": "Mia", "tiem": AT}, "messages.0.tiem"),
-        ({"text": TEXT, "speaker": "Mia", "timestmap": AT}, "messages.0.timestmap"),
-        ({"text": TEXT, "speaker": "Mia", "sent": AT}, "messages.0.sent"),
-        ({"text": TEXT, "speaker": "Mia", "mesage_id": "7"}, "messages.0.mesage_id"),
-        ({"mesage": TEXT, "speaker": "Mia"}, "messages.0.mesage"),
-        ({"text": TEXT, "speaker": {"id": True}}, "messages.0.speaker"),
-        ({"text": {"html": TEXT}, "speaker": "Mia"}, "messages.0.text"),
-        ({"text": TEXT, "speaker": "Mia", "date": "some day"}, "messages.0.time"),
-    ],
-)
-async def test_what_looks_like_a_part_of_a_turn_and_is_not_known_is_refused(
-    host: AMemorixHostService, wrong: dict[str, Any], field: str
-) -> None:
-    await refused(host, "ingest_messages", {"chat_id": "c", "messages": [wrong]}, field)
+UNKNOWN_PARTS: list[Any] = [
+    ({"text": TEXT, "speaker": "Mia", "member_uid": "91"}, "messages.0.member_uid"),
+    ({"text": TEXT, "posterName": "Mia"}, "messages.0.posterName"),
+    ({"text": TEXT, "speaker": "Mia", "said_at": AT}, "messages.0.said_at"),
+    ({"text": TEXT, "speaker": "Mia", "turn_id": "7"}, "messages.0.turn_id"),
+    ({"utterance": TEXT, "speaker": "Mia"}, "messages.0.utterance"),
+    ({"text": TEXT, "author": {"karma": 3}}, "messages.0.author"),
+    ({"text": TEXT, "sender": ["Mia"]}, "messages.0.sender"),
+    ({"speaker": "Mia"}, "messages.0.text"),
+    ({"text": TEXT, "sendr": "Mia"}, "messages.0.sendr"),
+    ({"text": TEXT, "sendrId": "91"}, "messages.0.sendrId"),
+    ({"text": TEXT, "speaker": "Mia", "tiem": AT}, "messages.0.tiem"),
+    ({"text": TEXT, "speaker": "Mia", "timestmap": AT}, "messages.0.timestmap"),
+    ({"text": TEXT, "speaker": "Mia", "sent": AT}, "messages.0.sent"),
+    ({"text": TEXT, "speaker": "Mia", "mesage_id": "7"}, "messages.0.mesage_id"),
+    ({"mesage": TEXT, "speaker": "Mia"}, "messages.0.mesage"),
+    ({"text": TEXT, "speaker": {"id": True}}, "messages.0.speaker"),
+    ({"text": {"html": TEXT}, "speaker": "Mia"}, "messages.0.text"),
+    ({"text": TEXT, "speaker": "Mia", "date": "some day"}, "messages.0.time"),
+]
+
+
+async def test_what_looks_like_a_part_of_a_turn_and_is_not_known_is_refused(host: AMemorixHostService) -> None:
+    for wrong, field in UNKNOWN_PARTS:
+        await refused(host, "ingest_messages", {"chat_id": "c", "messages": [wrong]}, field)
 
 
 async def test_what_else_a_platform_says_is_passed_over_with_a_warning(host: AMemorixHostService) -> None:

@@ -16,7 +16,7 @@ from amemorix.errors import ChatUnavailable
 from amemorix.testing import ScriptedChat, memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import contents, hits, refused, stats
-from pace import until
+from pace import PATIENCE, until
 
 START = 1_690_000_000.0
 QUIET = {"poll_interval_seconds": 3600}
@@ -399,7 +399,7 @@ class Crowd:
         if self._asking >= self._wanted:
             self._all.set()
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await self._all.wait()
         except TimeoutError:
             pass

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.audit_context import Grant, entered_by
 from amemorix.clock import FrozenClock
-from amemorix.testing import memory_host
 from entrance import contents, hits, refused, told
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def host(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
 
 
 async def test_a_pattern_names_chats_and_nothing_else(host: AMemorixHostService) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,9 @@ from amemorix.store import changes as change_log
 from amemorix.testing import memory_host
 from doors import served
 from entrance import call, refused, said, told
+from pace import PATIENCE
 
 Event = tuple[str, str | None]
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def host(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
 
 
 async def changes(host: AMemorixHostService, since: int = 0, **args: Any) -> dict[str, Any]:
@@ -271,7 +260,7 @@ class Stream:
 
 async def test_events_are_sent_as_they_come_and_resumed(host: AMemorixHostService) -> None:
     await told(host, "before", source="s", external_id="n0")
-    async with served(host) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with served(host) as url, httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
         async with client.stream("GET", "/api/changes?scope=all") as response:
             assert response.status_code == 200
             assert response.headers["content-type"].startswith("text/event-stream")
@@ -304,7 +293,7 @@ async def test_events_are_sent_as_they_come_and_resumed(host: AMemorixHostServic
 async def test_events_go_to_those_who_may_see_them(host: AMemorixHostService) -> None:
     grants = {"a": Grant("read", ("a",)), "b": Grant("read", ("a", "b")), "c": Grant("admin")}
     tokens = Tokens({hashlib.sha256(letter.encode() * 32).digest(): grant for letter, grant in grants.items()})
-    async with served(host, tokens) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with served(host, tokens) as url, httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
 
         def bearer(letter: str) -> dict[str, str]:
             return {"Authorization": f"Bearer {letter * 32}"}

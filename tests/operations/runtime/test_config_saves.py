@@ -137,8 +137,7 @@ def test_a_text_that_is_changed_for_somebody_says_how_it_ends() -> None:
         assert parse(patched(default_toml(), patch))
 
 
-@pytest.mark.parametrize("pause", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("ends", [True, False], ids=["says how it ends", "does not"])
+@pytest.mark.parametrize(("pause", "ends"), [(0.5, True), (0.5, False), (1.0, True), (2.0, False)])
 async def test_a_slow_save_loses_no_write(tmp_path: Path, pause: float, ends: bool) -> None:
     settings = QUIET | {"storage": {"data_dir": "kept"}, "filter": {"chats": ["closed"]}}
     text = patched(default_toml() if ends else "", {**settings, "retrieval": {"candidates": 50}})

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
-from amemorix.testing import memory_host
 from entrance import call, contents, found, refused, said, told
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def host(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
 
 
 async def test_each_filter(host: AMemorixHostService) -> None:

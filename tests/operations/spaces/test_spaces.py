@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,6 @@ from database_file import content
 from entrance import admin_of, call, change, data_of, reading, refused, rows, stats, told
 
 spaces = admin_of("memory_vector_admin")
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def host(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[AMemorixHostService]:
-    async with memory_host(tmp_path, clock=clock) as host:
-        yield host
 
 
 async def filled(host: AMemorixHostService, space: str, vectors: dict[str, list[float]], **each: Any) -> None:
