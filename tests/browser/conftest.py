@@ -34,8 +34,9 @@ RELATED = [
 ]  # fmt: skip
 
 
-def _filled(url: str) -> None:
-    with closing(Client(url)) as memory:
+def fill(url: str, token: str = "") -> None:
+    """Store the sample memory in a daemon."""
+    with closing(Client(url, token)) as memory:
         for n, (chat, turns) in enumerate(SAID.items()):
             messages = [
                 {"speaker": speaker, "person_id": person, "text": text, "time": f"2025-03-0{n + 1}T09:0{minute}:00Z"}
@@ -71,7 +72,7 @@ def memory(tmp_path: Path) -> Iterator[str]:
     """The address of a daemon with a sample memory of its own."""
     config = scratch_config(tmp_path / "memory", {**ASK_NOBODY, "embedding": {"provider": "none"}})
     with daemon(config) as running:
-        _filled(running.url)
+        fill(running.url)
         yield running.url
 
 
@@ -80,7 +81,7 @@ def shared_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The same for tests that only look."""
     config = scratch_config(tmp_path_factory.mktemp("memory"), {**ASK_NOBODY, "embedding": {"provider": "none"}})
     with daemon(config) as running:
-        _filled(running.url)
+        fill(running.url)
         yield running.url
 
 

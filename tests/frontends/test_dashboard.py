@@ -168,7 +168,7 @@ async def test_records_of_every_kind_are_found_and_opened(pages: Dashboard) -> N
         assert context["projection"]["graph_jobs"] == []
         assert isinstance(context["available_actions"], list)
     found = await pages.get("/records/search", query="花生", types="paragraph", limit=80, include_inactive="false")
-    assert found["items"][0]["summary"] == "我对花生过敏，点菜的时候提醒我。"
+    assert found["items"][0]["title"] == "我对花生过敏，点菜的时候提醒我。"
     assert found["counts"] == {"paragraph": len(found["items"])}
 
 
@@ -178,7 +178,7 @@ async def test_what_belongs_to_a_record_is_shown_with_it(pages: Dashboard) -> No
     ]
     relation = named(found, "title", "小林 住在 深圳")
     context = await pages.get(f"/records/relation/{relation['id']}", limit=50)
-    assert [one["summary"] for one in context["related"]["paragraphs"]] == ["小林住在深圳。"]
+    assert [one["title"] for one in context["related"]["paragraphs"]] == ["小林住在深圳。"]
     assert {one["title"] for one in context["related"]["entities"]} == {"小林", "深圳"}
     assert {"reinforce", "delete"} <= set(context["available_actions"])
     entity = named(context["related"]["entities"], "title", "小林")
@@ -422,6 +422,13 @@ async def test_what_cannot_be_done_is_no_error_of_http(pages: Dashboard) -> None
     await pages.ask("GET", "/corrections/plans/c999", 404)
     await pages.ask("GET", "/graph", 400, params={"limit": 0})
     await pages.ask("GET", "/graph", 400, params={"limit": "many"})
+    for method, path in (
+        ("GET", "/images/status"),
+        ("POST", "/images/reindex"),
+        ("DELETE", "/bundles/b1"),
+        ("GET", "/planets"),
+    ):
+        assert (await pages.ask(method, path, 404))["error"]
 
 
 async def test_maintenance(pages: Dashboard, host: AMemorixHostService) -> None:
@@ -458,8 +465,9 @@ async def test_what_was_learnt_from_answers(pages: Dashboard, host: AMemorixHost
 
 
 async def until(ask: Callable[[], Any], done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """What the page is answered once it is done; the page asks again and again, as here."""
     async with asyncio.timeout(60):
-        while not done(found := await ask()):
+        while not done(found := await ask()):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         return found
 
@@ -486,13 +494,15 @@ async def test_a_pasted_text_becomes_rows(pages: Dashboard) -> None:
     )
     task = done["task"]
     assert (task["task_kind"], task["progress"], task["done_chunks"], task["total_chunks"]) == ("paste", 1.0, 1, 1)
+    other = {"action": "list", "component": "memory_runtime_admin", "content": "The ferry is late."}
+    assert (await pages.post("/import/paste", **COMMON, **other))["task"]["kind"] == "paste"
     file = task["files"][0]
     assert (file["name"], file["status"], file["done_chunks"], file["failed_chunks"]) == ("trip.txt", "completed", 1, 0)
     chunks = await pages.get(f"/import/tasks/{id_}/chunks/{file['file_id']}", offset=0, limit=50)
     assert (chunks["total"], chunks["items"][0]["status"], chunks["items"][0]["error"]) == (1, "completed", "")
     assert named((await pages.get("/import/tasks", limit=20))["items"], "task_id", id_)["status"] == "completed"
     found = await pages.get("/records/search", query="olive trees", types="paragraph", limit=80)
-    assert [one["summary"] for one in found["items"]] == ["Mina planted forty olive trees in Crete."]
+    assert [one["title"] for one in found["items"]] == ["Mina planted forty olive trees in Crete."]
 
 
 async def test_files_are_uploaded_scanned_and_refused(pages: Dashboard) -> None:
@@ -609,7 +619,9 @@ async def test_without_a_chat_everything_is_for_administrators(host: AMemorixHos
     assert {node["name"] for node in (await owner.get("/graph", limit=120))["nodes"]} >= {"小林", "Ann"}
     stranger = Dashboard(host, "nobody")
     assert (await stranger.web.get(f"{BASE_PATH}/graph")).status_code == 401
-    foreign = await Dashboard(host).web.post(
-        f"{BASE_PATH}/maintenance/reinforce", json={"target": "x"}, headers={"Origin": "http://evil.example"}
-    )
-    assert foreign.status_code == 403
+    for pages in (Dashboard(host), owner):
+        for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            answer = await pages.web.post(f"{BASE_PATH}/maintenance/reinforce", json={"target": "x"}, headers=headers)
+            assert answer.status_code == 403
+    same = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+    assert (await owner.ask("GET", "/graph", headers=same))["nodes"]

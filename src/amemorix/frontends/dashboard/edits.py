@@ -9,15 +9,9 @@ from . import shapes
 from .page_call import Answer, Handler, PageCall
 
 __all__ = [
-    "add_fact",
-    "change_fact",
-    "create_import",
-    "preview_correction",
-    "restore_fact",
-    "retry_import",
-    "save_aliases",
+    "add_fact", "change_fact", "create_import", "deletes", "preview_correction", "restore_fact", "retry_import", "save_aliases",
     "tuning_profile",
-]
+]  # fmt: skip
 
 FACTS = "memory_fact_admin"
 
@@ -101,7 +95,7 @@ async def preview_correction(call: PageCall) -> Answer:
         raise InvalidRequest(
             "A correction is said in words; rows that are chosen cannot be corrected together.", field="targets"
         )
-    args = call.take("reason", "requested_by", "person_id", text="request_text") or {}
+    args = call.take("reason", "requested_by", "person_id", text="request_text")
     args |= {"person_id": call.text("person_keyword")} if call.text("person_keyword") else {}
     args |= {"chat_id": call.chat} if call.chat else {"allow_global": True}
     found = await call.ask("memory_correction_admin", "preview", **args)

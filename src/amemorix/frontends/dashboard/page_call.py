@@ -31,9 +31,9 @@ class PageCall:
         self.staged = staged
         self._memory = LocalMemory(host, "http", grant)
 
-    async def ask(self, component: str, action: str = "", **args: Any) -> Answer:
+    async def ask(self, component: str, action: str = "", /, **args: Any) -> Answer:
         """The answer of an operation. Raises the MemoryFault that it answers."""
-        answer = await self._memory.invoke(component, {"action": action, **args} if action else args)
+        answer = await self._memory.invoke(component, {**args, "action": action} if action else args)
         if fault := fault_of(answer):
             raise fault
         return answer

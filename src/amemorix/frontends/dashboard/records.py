@@ -14,6 +14,7 @@ __all__ = ["episodes", "paragraph_detail", "profile", "record", "search_profiles
 Row = dict[str, Any]
 HELD_TRUE = ["active", "maybe_outdated", "conflicted"]
 RELATED = ("paragraphs", "entities", "relations", "facts", "episodes", "profiles")
+LONGEST_TITLE = 80
 MOST = 80
 """Records of a kind, if the page does not say."""
 
@@ -51,8 +52,10 @@ def _record(
 
 def _paragraph(one: Row) -> Row:
     about = {key: one[key] for key in ("chat_id", "speaker", "person_ids", "external_id", "tags")}
-    return _record("paragraph", one["id"], one["speaker"] or one["source"], one["text"], at=one["time"] or one["recorded_at"],
-                   source=one["source"], source_label=one["source"], metadata=about)  # fmt: skip
+    text, long = one["text"], len(one["text"]) > LONGEST_TITLE
+    return _record("paragraph", one["id"], f"{text[:LONGEST_TITLE]}…" if long else text, text if long else "",
+                   at=one["time"] or one["recorded_at"], source=one["source"],
+                   source_label=" · ".join(filter(None, (one["speaker"], one["source"]))), metadata=about)  # fmt: skip
 
 
 def _entity(one: Row) -> Row:
@@ -76,7 +79,7 @@ def _fact(one: Row) -> Row:
 
 def _episode(one: Row) -> Row:
     return _record("episode", one["episode_id"], one["title"] or one["summary"], one["summary"], at=one["derived_at"],
-                   source=one["source"], source_label=one["chat_id"], event_time_start=one["time_start"],
+                   source=one["source"], source_label=one["source"], event_time_start=one["time_start"],
                    event_time_end=one["time_end"])  # fmt: skip
 
 

@@ -153,12 +153,9 @@ def _profile_row(one: Row) -> Row:
 def profile(answer: Answer) -> Answer:
     """What is known of a person, with its evidence."""
     evidence: list[Row] = [
-        {
-            **one, "evidence_type": one["type"], "evidence_key": one["id"], "hash": one["id"],
-            "not_deletable_reason": "" if one["deletable"] else one["type"],
-        }
+        {**one, "evidence_type": one["type"], "evidence_key": one["id"], "hash": one["id"]}
         for one in answer["evidence"]
-    ]  # fmt: skip
+    ]
     doubted = sum(one["metadata"].get("status") in ("conflicted", "maybe_outdated") for one in evidence)
     return {
         "profile_text": answer["summary"], "auto_profile_text": answer["auto_summary"], "profile_version": answer["version"],
@@ -251,7 +248,7 @@ def _plan(one: Row) -> Row:
     ]
     operations += [{"action": "ingest_text", "text": one["right"]}] if one["right"] else []
     return {
-        **one, "request_text": one["text"], "scope": "person_profile" if one["person_id"] else "memory",
+        **one, "request_text": one["text"], "scope": "memory",
         "target_person_id": one["person_id"], "target_chat_id": one["chat_id"],
         "plan": {"operations": operations, "reason": one["reason"]},
     }  # fmt: skip

@@ -39,7 +39,7 @@ from ..console.console import Console
 from ..dashboard.page_call import PageCall
 from ..dashboard.routes import DASHBOARD_ROUTES, DashboardRoute
 from ..mcp.endpoint import McpEndpoint
-from .auth import GRANT, Guard, JsonAnswer, fault_answer
+from .auth import GRANT, Guard, JsonAnswer, fault_answer, from_another_site
 from .chat_proxy import ChatProxy
 from .docs_page import DOCS_PATH, docs_page
 from .events import EVENTS_PATH, ChangeEvents
@@ -181,6 +181,8 @@ class _Handlers:
         """What answers a call of a page of MaiBot's dashboard: what the memory cannot do is no error of HTTP there."""
 
         async def answer(request: Request) -> dict[str, Any]:
+            if from_another_site(request.headers):  # the proxy before it adds the token to whatever comes
+                raise Forbidden("Pages of another site may not call here.", origin=request.headers.get("origin"))
             staged: list[Staged] = []
             if route.takes_files:
                 staged, fields = await self._received(request)
@@ -276,7 +278,9 @@ def _timeout(request: Request) -> int | None:
 
 async def _no_route(request: Request, exc: Exception) -> Response:
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
-    if status == 404:
+    within = request.url.path.removeprefix(f"{BASE_PATH}/")
+    names_none = within != request.url.path and within.split("/")[0] not in OPERATIONS.components()
+    if status == 404 or (status == 405 and names_none):
         return fault_answer(
             NotFound(f"There is nothing at {request.url.path}; components are at {BASE_PATH}/COMPONENT.")
         )
