@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,12 @@ def dashboard_pages() -> Path:
 
 
 @contextmanager
-def dashboard_in_front_of(daemon: str, token: str, pages: Path) -> Iterator[str]:
+def dashboard_in_front_of(daemon: str, token: str, pages: Path) -> Generator[str]:
     """The address of the dashboard: its files, what MaiBot answers, and one path of the daemon, to which the token is added."""
     memory = httpx.AsyncClient(base_url=daemon, timeout=120, trust_env=False)
 
     @asynccontextmanager
-    async def open_(app: Starlette) -> AsyncIterator[None]:
+    async def open_(app: Starlette) -> AsyncGenerator[None]:
         async with memory:
             yield
 

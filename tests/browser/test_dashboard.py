@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +32,14 @@ def pages() -> Path:
     return dashboard_pages()
 
 
-@contextmanager
-def shown(open_at: Callable[..., Browser], pages: Path, folder: Path) -> Iterator[Browser]:
-    config = scratch_config(folder / "memory", {**ASK_NOBODY, "embedding": {"provider": "none"}})
+@pytest.fixture
+def dashboard(open_at: Callable[..., Browser], pages: Path, tmp_path: Path) -> Iterator[Browser]:
+    """The dashboard in front of a daemon with the sample memory, which wants a token."""
+    config = scratch_config(tmp_path / "memory", {**ASK_NOBODY, "embedding": {"provider": "none"}})
     with daemon(config, env={"AMEMORIX_TOKEN": TOKEN}) as running:
         fill(running.url, TOKEN)
         with dashboard_in_front_of(running.url, TOKEN, pages) as url:
             yield open_at(url, "/auth")
-
-
-@pytest.fixture
-def dashboard(open_at: Callable[..., Browser], pages: Path, tmp_path: Path) -> Iterator[Browser]:
-    """The dashboard in front of a daemon with the sample memory, which wants a token."""
-    with shown(open_at, pages, tmp_path) as page:
-        yield page
 
 
 def seen(page: Browser, text: str, selector: str = "body") -> Any:

@@ -114,7 +114,7 @@ async def _entities(call: PageCall) -> list[Row]:
 async def _relations(call: PageCall) -> list[Row]:
     if call.text("query"):
         return [_relation(one["relation"]) for one in await _named(call, "relation")]
-    page = await call.ask("memory_graph_admin", "get_graph", **call.take("limit"), **call.scope)
+    page = await call.ask("memory_graph_admin", "get_graph", **call.take("limit", edge_limit="limit"), **call.scope)
     names = {one["id"]: one["name"] for one in page["nodes"]}
     return [
         _record("relation", one["relation_ids"][0], f"{names[one['source']]} {one['label']} {names[one['target']]}")
