@@ -11,7 +11,7 @@ from entrance import call
 from import_entrance import pasted
 from tuning_life import create, ended
 
-__all__ = ["HOSTILE", "PAGES", "fill", "filled"]
+__all__ = ["HOSTILE", "PAGES", "fill", "filled", "say"]
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=2> \u202egnp.exe [x](javascript:window.hacked=3) {{7*7}}"
 SAID = {
@@ -55,20 +55,26 @@ PAGES = {
 }  # fmt: skip
 
 
-async def fill(host: AMemorixHostService) -> dict[str, str]:
-    """Store it; the address of each page by its name."""
+async def say(host: AMemorixHostService, *chats: str) -> None:
+    """Store what was said in these chats, and who is related there."""
     for n, (chat, turns) in enumerate(SAID.items()):
+        if chat not in chats:
+            continue
         messages = [
             {"speaker": speaker, "person_id": person, "text": text, "time": f"2025-03-0{n + 1}T09:0{minute}:00Z", "metadata": {"said": text[:200]}}
             for minute, (speaker, person, text) in enumerate(turns)
         ]  # fmt: skip
         await call(host, "ingest_messages", chat_id=chat, messages=messages)
-    for n, (chat, related) in enumerate(RELATED.items()):
-        relations = [dict(zip(("subject", "predicate", "object"), one, strict=True)) for one in related]
+        relations = [dict(zip(("subject", "predicate", "object"), one, strict=True)) for one in RELATED[chat]]
         await call(
             host, "ingest_text", external_id=f"n{n}", source_type="note", chat_id=chat, text="Who knows whom.", relations=relations
         )  # fmt: skip
     await host.settle()
+
+
+async def fill(host: AMemorixHostService) -> dict[str, str]:
+    """Store it; the address of each page by its name."""
+    await say(host, *SAID)
     await call(host, "memory_profile_admin", "add_alias", person_id="<u5>", alias=HOSTILE[:60], chat_id=HOSTILE[:32])
     backup = (await call(host, "memory_runtime_admin", "backup"))["backup"]["id"]
     task = await pasted(

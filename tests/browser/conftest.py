@@ -105,4 +105,4 @@ def open_at(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Browser]]:
     errors, addresses = page.errors(), page.addresses()
     chromium.get("about:blank")
     assert not errors
-    assert [one for one in addresses if not one.startswith((page.url, "data:", "about:"))] == []
+    assert [one for one in addresses if not one.startswith((page.url, "data:", "about:", "chrome:"))] == []

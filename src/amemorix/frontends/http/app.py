@@ -20,14 +20,27 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import entered_by
 from ...config import Config
-from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TimedOut, TooLarge, UnknownComponent
+from ...errors import (
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    MemoryFault,
+    NotFound,
+    NotReady,
+    TimedOut,
+    TooLarge,
+    UnknownComponent,
+)
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
+from ...importing.staging import Staged
 from ...locale import Language, accepted, speaking, spoken
 from ...version import __version__, commit
 from ..console.console import Console
+from ..dashboard.page_call import PageCall
+from ..dashboard.routes import DASHBOARD_ROUTES, DashboardRoute
 from ..mcp.endpoint import McpEndpoint
-from .auth import GRANT, Guard, JsonAnswer, fault_answer
+from .auth import GRANT, Guard, JsonAnswer, fault_answer, from_another_site
 from .chat_proxy import ChatProxy
 from .docs_page import DOCS_PATH, docs_page
 from .events import EVENTS_PATH, ChangeEvents
@@ -65,6 +78,7 @@ def create_app(
     proxy = ChatProxy(host, handlers.figures, handlers.largest_body, passes_keys=not known)
     routes = [
         Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
+        *(Route(f"{BASE_PATH}{one.path}", handlers.page_call(one), methods=[one.method]) for one in DASHBOARD_ROUTES),
         Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
         Route(f"{ROOMS_PATH}/{{rest:lines}}", handlers.rooms, methods=["GET", "POST", "DELETE"]),
@@ -155,17 +169,50 @@ class _Handlers:
     async def upload(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
             _timeout(request)
-            if request.scope[GRANT].role != "admin":
-                raise Forbidden("An upload needs the role admin.", role="admin")
-            staging, limits = self._host.staging()
-            most_bytes = limits.max_file_size_mb * 1_000_000
-            staged, _ = await received(request, staging, most_files=limits.max_files_per_task, most_bytes=most_bytes)
+            staged, _ = await self._received(request)
             return {
                 "success": True,
                 "files": [{"staged": one.id, "name": one.name, "size": one.size} for one in staged],
             }
 
         return await self._answered("The upload", UPLOAD, answer(), closes=True)
+
+    async def _received(self, request: Request) -> tuple[list[Staged], dict[str, str]]:
+        """(files that were sent, staged for an import; the other fields). Raises Forbidden to who may not."""
+        if request.scope[GRANT].role != "admin":
+            raise Forbidden("An upload needs the role admin.", role="admin")
+        staging, limits = self._host.staging()
+        most_bytes = limits.max_file_size_mb * 1_000_000
+        return await received(request, staging, most_files=limits.max_files_per_task, most_bytes=most_bytes)
+
+    def page_call(self, route: DashboardRoute) -> Callable[[Request], Awaitable[Response]]:
+        """What answers a call of a page of MaiBot's dashboard: what the memory cannot do is no error of HTTP there."""
+
+        async def answer(request: Request) -> dict[str, Any]:
+            if from_another_site(request.headers):  # the proxy before it adds the token to whatever comes
+                raise Forbidden("Pages of another site may not call here.", origin=request.headers.get("origin"))
+            staged: list[Staged] = []
+            if route.takes_files:
+                staged, fields = await self._received(request)
+                sent = fields.get("payload_json", "").encode()
+            else:
+                sent = await body_of(request, self.largest_body())
+            files = [{"staged": one.id, "name": one.name} for one in staged]
+            try:
+                given = {**request.query_params, **read_object(sent), **request.path_params}
+                return await route.handle(PageCall(self._host, request.scope[GRANT], given, files))
+            except MemoryFault as fault:
+                for one in staged:
+                    await asyncio.to_thread(self._host.staging()[0].remove, one.id)
+                if isinstance(fault, Conflict):
+                    return fault.to_dict()
+                raise
+
+        async def answered(request: Request) -> Response:
+            names = ("dashboard", f"{route.method.lower()} {route.path}")
+            return await self._answered("A call of the dashboard", names, answer(request), closes=route.takes_files)
+
+        return answered
 
     async def _answered(
         self, what: str, names: Sequence[str], answer: Awaitable[dict[str, Any]], *, closes: bool = False
@@ -241,7 +288,9 @@ async def _no_route(request: Request, exc: Exception) -> Response:
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
     if status == 400:
         return fault_answer(InvalidRequest(f"body: {getattr(exc, 'detail', exc)}", field="body"))
-    if status == 404:
+    within = request.url.path.removeprefix(f"{BASE_PATH}/")
+    names_none = within != request.url.path and within.split("/")[0] not in OPERATIONS.components()
+    if status == 404 or (status == 405 and names_none):
         return fault_answer(
             NotFound(f"There is nothing at {request.url.path}; components are at {BASE_PATH}/COMPONENT.")
         )

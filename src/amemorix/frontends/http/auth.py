@@ -21,7 +21,9 @@ from .docs_page import DOCS_PATH
 from .json_response import encoded
 from .tokens import Tokens
 
-__all__ = ["GRANT", "Guard", "JsonAnswer", "bound_scope", "fault_answer", "is_loopback", "resolves_to_loopback"]
+__all__ = [
+    "GRANT", "Guard", "JsonAnswer", "bound_scope", "fault_answer", "from_another_site", "is_loopback", "resolves_to_loopback",
+]  # fmt: skip
 
 log = logging.getLogger(__name__)
 OPEN_PATHS = ("/healthz", "/readyz", DOCS_PATH)
@@ -125,12 +127,20 @@ def _unknown(sentence: str, error: str = "") -> JsonAnswer:
 
 def _not_from_here(headers: Headers) -> tuple[str, Forbidden | None]:
     """(reason, fault) of a call that this machine did not make by itself."""
-    host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get("sec-fetch-site", "none")
+    host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(host_of(host)):
         return "host", Forbidden(f"Without a token only calls to localhost are answered, not to {host!r}.", host=host)
-    if (origin is not None and not _same_origin(origin, host)) or site not in ("same-origin", "none"):
+    if from_another_site(headers):
         return "page", Forbidden(f"Without a token pages of {origin or 'elsewhere'!r} may not call.", origin=origin)
     return "", None
+
+
+def from_another_site(headers: Headers) -> bool:
+    """Whether a page calls that is not of this very server."""
+    origin = headers.get("origin")
+    if origin is not None and not _same_origin(origin, headers.get("host", "")):
+        return True
+    return headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
 
 
 def _same_origin(origin: str, host: str) -> bool:
