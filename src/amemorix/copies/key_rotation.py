@@ -175,9 +175,7 @@ class KeyService:
                 try:
                     await noted(store)  # before the copy is whole: it is in there
                     await store.write(
-                        lambda db: operation_rows.note_rotation(
-                            db, retired=retired.id, key=key.id, needed_by=done.needed_by
-                        )
+                        lambda db: operation_rows.note_rotation(db, retired=retired, key=key, needed_by=done.needed_by)
                     )
                     await store.copy_until_closed(incoming(database), keys.page_key_of(key))
                     if act := acting():

@@ -280,7 +280,7 @@ class PurgeService:
         if keys is None or rotate is None or self._store.rotations_awaited or self._store.exchanging:
             return
         try:
-            if await self._store.read(lambda db: operation_rows.wants_rotation(db, keys.current.id)):
+            if await self._store.read(lambda db: operation_rows.wants_rotation(db, keys.current)):
                 await rotate()
         except Exception:
             log.exception("the key could not be rotated after a purge, retrying")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .keys import DataKey
 from .ports import Connection
 from .queries import array
 from .records import MovedRow
@@ -111,15 +112,15 @@ def purging(db: Connection) -> list[int]:
     return [row[0] for row in db.run("operations_purging")]
 
 
-def wants_rotation(db: Connection, key: str) -> bool:
+def wants_rotation(db: Connection, key: DataKey) -> bool:
     """Whether a purge has ended after which this data key is to be retired."""
-    return bool(db.run("rotations_wanted", key=key).fetchall())
+    return bool(db.run("rotations_wanted", key=key.id, made=key.created_at).fetchall())
 
 
-def note_rotation(db: Connection, *, retired: str, key: str, needed_by: Sequence[str]) -> None:
+def note_rotation(db: Connection, *, retired: DataKey, key: DataKey, needed_by: Sequence[str]) -> None:
     """Let the receipts of such purges say which key takes the place, and which files need the old one still."""
-    told = {"retired": retired, "key": key, "needed_by": needed_by}
-    for id_, receipt in db.run("rotations_wanted", key=retired).fetchall():
+    told = {"retired": retired.id, "key": key.id, "needed_by": needed_by}
+    for id_, receipt in db.run("rotations_wanted", key=retired.id, made=retired.created_at).fetchall():
         db.run("purge_note", id=id_, receipt=_json({**json.loads(receipt), "rotation": told}))
 
 

@@ -129,3 +129,24 @@ async def test_a_plain_memory_has_no_key_to_rotate_and_a_deletion_needs_none(tmp
         done = await call(host, "memory_delete_admin", "execute", mode="chat", selector="away", purge=True)
         assert done["receipt"]["rotation"] is None
         assert [key["id"] for key in (await keys_of(host, "status"))["keys"]] == ["k1"]
+
+
+async def test_a_keyring_made_of_the_recovery_code_is_not_rotated_for_a_purge_of_before(tmp_path: Path) -> None:
+    async with encrypted(tmp_path) as host:
+        await filled(host)
+        done = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True)
+        folder = data_of(host)
+    code = Keyring.read(folder / KEYS_FILE, Secret(SECRET.encode())).current.recovery_code
+    (folder / KEYS_FILE).unlink()
+    Keyring.create(folder, Secret(SECRET.encode()), now=1_800_000_000, recovery=code, database=folder / "memory.db")
+    async with encrypted(tmp_path) as host:
+        for chat in ("here", "there"):  # once the second is purged, the background has looked after the first
+            await told(host, "The blue kettle is in the pantry.", chat_id=chat)
+            begun = await delete(host, "execute", mode="chat", selector=chat, purge=True, wait=False)
+            shown = {"status": ""}
+            while shown["status"] != "purged":
+                shown = (await delete(host, "get_operation", operation_id=begun["operation_id"]))["operation"]
+                await asyncio.sleep(0.02)
+        assert [key["id"] for key in (await keys_of(host, "status"))["keys"]] == ["k1"]
+        shown = await delete(host, "get_operation", operation_id=done["operation_id"])
+        assert shown["operation"]["receipt"]["rotation"] == {"retired": "k1", "key": "k2", "needed_by": []}

@@ -305,8 +305,10 @@ select id from relations where inactive_reason = 'forgotten' and inactive_at is 
 select id from delete_operations where status = 'executed' and created_at <= :until order by id limit :limit;
 
 -- name: rotations_wanted
--- purges after which this key is to be retired
-select id, receipt from delete_operations where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :key;
+-- purges after which this key is to be retired; a keyring that was made anew since counts from k1 again
+select id, receipt from delete_operations
+where status = 'purged' and json_extract(receipt, '$.rotation.retired') = :key
+  and (json_extract(receipt, '$.rotation.key') = '' or purged_at >= :made);
 
 -- name: operations_purging
 select id from delete_operations where status = 'purging' order by id;
