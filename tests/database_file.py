@@ -12,7 +12,7 @@ from amemorix.store.cipher_pages import in_clear
 from amemorix.store.keys import KEYS_FILE, Keyring, read_secret
 from amemorix.store.sealed_files import is_sealed, opened_chunks
 
-__all__ = ["content", "encrypted", "keyring", "open_database"]
+__all__ = ["content", "encrypted", "keyring", "on_disk", "open_database"]
 
 
 def encrypted() -> bool:
@@ -49,3 +49,8 @@ def content(path: Path) -> bytes:
         return b"".join(opened_chunks(path, keys))
     key, raw = keys.fitting(path.with_name(path.name.removesuffix("-wal"))), path.read_bytes()
     return b"".join(in_clear(iter([raw]), key.pages, log=path.name.endswith("-wal"))) if key else raw
+
+
+def on_disk(folder: Path) -> list[bytes]:
+    """The same of every file below a folder."""
+    return [content(path) for path in folder.rglob("*") if path.is_file()]

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from amemorix import AMemorixHostService, Client
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from doors import served
+from encrypted_memory import ENCRYPTED, RAW_KEY
 
 __all__ = ["FacadeSuite", "HostedPort", "Lack", "Port", "Text", "Way"]
 
@@ -132,10 +133,7 @@ class HostedPort:
         settings: dict[str, Any] = {"embed": HashEmbedder()} if self._way == "vectors" else {}
         if self._way == "encrypted":
             pytest.importorskip("sqlcipher3")
-            key = self._folder / "key"
-            key.write_text("5a" * 32, "utf-8")
-            key.chmod(0o600)
-            settings["storage"] = {"encryption": {"enabled": True, "key_file": str(key)}}
+            settings |= {"environ": {"KEY": RAW_KEY}, **ENCRYPTED}
         async with AsyncExitStack() as stack:
             self.host = await stack.enter_async_context(memory_host(self._folder, clock=self.clock, **settings))
             await self.begin(stack)

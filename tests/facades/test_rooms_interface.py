@@ -32,7 +32,7 @@ from amemorix.facades.rooms.adapters.kernel import KernelAdapter, chat_of_room, 
 from amemorix.facades.rooms.adapters.pinecone import PineconeAdapter
 from amemorix.facades.rooms.adapters.redis import RedisAdapter
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host, scratch_config
-from database_file import content
+from database_file import on_disk
 from entrance import call, change, data_of, hits, told
 from redis_server import redis_server
 from rooms_stand_ins import Pinecone
@@ -386,7 +386,7 @@ async def test_what_is_deleted_can_be_erased_at_once(memory: AMemorixHostService
     await stored(rooms, "it stays")
     await memory.settle()
     await rooms.delete_memory_by_id("zeppelin", "r")
-    files = [content(path) for path in data_of(memory).rglob("*") if path.is_file()]
+    files = on_disk(data_of(memory))
     assert any(b"it stays" in one for one in files)
     assert [one for one in files if b"xylophone" in one or b"zeppelin" in one] == []
 
@@ -397,7 +397,7 @@ async def test_a_room_that_is_erased_leaves_no_name(memory: AMemorixHostService,
         await rooms.create_memory({"data": f"entry {n}", "roomId": room, "embedding": [1, n]})
     await Rooms(memory).delete_memory_by_id((await rooms.get_all_memories(room))[0].id, room)
     await rooms.clear_memories(room)
-    files = [content(path) for path in data_of(memory).rglob("*") if path.is_file()]
+    files = on_disk(data_of(memory))
     assert [one for one in files if room.encode() in one] == []
     written = asyncio.gather(*(rooms.create_memory({"data": f"more {n}", "roomId": room}) for n in range(5)))
     await rooms.clear_memories(room)

@@ -43,7 +43,7 @@ async def test_every_setting_stands_in_a_table_with_its_meaning(host: AMemorixHo
             assert page.status_code == 200, table
             shown = unescape(page.text)
             for one in known:
-                if one.path.rpartition(".")[0] == ("" if table == "all" else table):
+                if one.table == ("" if table == "all" else table):
                     assert f'name="set:{one.path}"' in page.text, one.path
                     assert meanings[one.path] in shown, one.path
         found = await web.get("/ui/settings", params={"q": "candidates"}, headers=headers)

@@ -23,7 +23,7 @@ from amemorix.integrations.openai_agents import AMemorixSession, memory_tools
 from amemorix.integrations.scoped_memory import AnyMemory
 from amemorix.testing import scratch_config
 from daemon_process import daemon
-from database_file import content
+from database_file import on_disk
 
 set_tracing_disabled(True)
 KINDS = ("Memory", "AsyncMemory", "Client", "AsyncClient")
@@ -197,7 +197,7 @@ async def test_what_is_popped_or_cleared_is_gone_from_everything(tmp_path: Path,
         assert "live" not in str(memory.facts("ann")) + str(memory.profile("ann"))
         deleted = memory.call("memory_delete_admin", action="list_operations")["items"]
         assert {one["status"] for one in deleted} == {"purged" if purge else "executed"}
-    assert purge != any(b"Zwolle" in content(path) for path in tmp_path.rglob("*") if path.is_file())
+    assert purge != any(b"Zwolle" in file for file in on_disk(tmp_path))
 
 
 async def test_two_who_pop_at_once_get_two_items(memory: Memory) -> None:

@@ -49,6 +49,11 @@ class Setting:
     """What a change costs."""
     description: str
 
+    @property
+    def table(self) -> str:
+        """Dotted name of the table that it stands in; empty outside of tables."""
+        return self.path.partition("[]")[0].rpartition(".")[0]
+
 
 def config_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of the configuration file; `x-reload` tells what changing a setting costs."""
@@ -144,7 +149,7 @@ def default_toml(language: Language = "en", *, only: Collection[str] = ()) -> st
     groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
     for setting in settings():
         if "[]" not in setting.path and (not only or setting.path in only):
-            groups[setting.path.rpartition(".")[0]].append(setting)
+            groups[setting.table].append(setting)
     for path, group in groups.items():
         if path and (group or not only):
             lines += ["", "", *_comment(told(tables[path], language)), f"[{path}]"]

@@ -82,12 +82,12 @@ class Manifest:
     format: Literal["amemorix-backup"] = FORMAT
     version: Literal[1, 2] = 1
     seal: int = 0
-    """Over all the rest, from version 2 on."""
+    """Checksum of all the other fields, from version 2 on."""
 
     @property
     def intact(self) -> bool:
         """Whether no value is another than was written."""
-        return (self.version == 1 and not self.seal) or self.seal == _seal_of(self)
+        return (self.version == 1 and not self.seal) or self.seal == seal_of(asdict(replace(self, seal=0)))
 
 
 _MANIFEST = TypeAdapter(Manifest)
@@ -254,9 +254,8 @@ class BackupFolder:
         write(folder, changed)
 
     def exchange(self, backup: Backup, fill: Callable[[Path], None]) -> Path:
-        """Let a folder with other files of the same rows take a backup's place; the old one, set aside, is to be removed.
-
-        After a crash `sweep` finds the one or the other.
+        """Put a folder that `fill` writes, with the same rows, in a backup's place; returns where the old one was set aside,
+        for the caller to remove. After a crash `sweep` finds the one or the other.
         """
         new = self.begin(backup.folder.parent)
         aside = new.with_name(f"{ASIDE}{secrets.token_hex(6)}")
@@ -335,13 +334,9 @@ def read(folder: Path) -> Backup | None:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    manifest = replace(manifest, version=2)
-    manifest = replace(manifest, seal=_seal_of(manifest))
-    replace_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1))
-
-
-def _seal_of(manifest: Manifest) -> int:
-    return seal_of(json.loads(json.dumps(asdict(replace(manifest, seal=0)))))
+    unsealed = replace(manifest, version=2, seal=0)
+    sealed_too = asdict(replace(unsealed, seal=seal_of(asdict(unsealed))))
+    replace_text(folder / MANIFEST, json.dumps(sealed_too, indent=1))
 
 
 def _within(place: Path) -> Iterator[Backup]:

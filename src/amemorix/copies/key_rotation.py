@@ -58,7 +58,9 @@ class FilesByKey:
         """Look at every file but the database in use. Blocking."""
         made = cls()
         elsewhere = [one.folder for one in backups.all() if folder not in one.folder.parents]
-        for path in sorted(path for place in (folder, *elsewhere) for path in place.rglob("*")):
+        # not rglob: before Python 3.13 it fails where an index is written anew meanwhile
+        walked = (walk for place in (folder, *elsewhere) for walk in os.walk(place))
+        for path in sorted(Path(at, name) for at, _, names in walked for name in names):
             live = path.parent == folder and path.name.startswith((f"{DATABASE_FILE}-", *OPEN_FILES))
             if not path.is_file() or live or path == folder / DATABASE_FILE:
                 continue

@@ -69,23 +69,23 @@ def decrypt(folder: Path, keys: Keyring) -> bool:
 
 
 class BackupSwitch:
-    """The backups of a memory that are still as it was before: encrypted, or in the clear again, all of them or none."""
+    """Encrypts the backups of a memory too, or decrypts them: all of them, or none."""
 
     def __init__(self, folder: Path, backups: BackupFolder, keys: Keyring, *, encrypted: bool) -> None:
-        """Those elsewhere too, if they are of this memory. Raises Conflict if one could not be taken along."""
+        """Choose what is not so yet, elsewhere too if it is of this memory. Raises Conflict if one cannot be switched."""
         self._backups, self._keys, self._encrypted = backups, keys, encrypted
         backups.sweep()
         own, database = None, folder / DATABASE_FILE
         if database.exists():
             with open_copy(database, keys, unchanged=True) as db:
                 own = change_log.get(db, "database_id")
-        self.wanted = [
+        self._wanted = [
             one for one in backups.all()
             if is_plain(one.database) is encrypted and (backups.home in one.folder.parents or one.manifest.database_id == own)
         ]  # fmt: skip
         thread = CopyThread()
         try:
-            for one in self.wanted:
+            for one in self._wanted:
                 log = one.database.with_name(f"{DATABASE_FILE}-wal")
                 problems = ["its write-ahead log lies beside it"] if log.exists() else examined(one, keys, thread)
                 if problems:
@@ -98,13 +98,15 @@ class BackupSwitch:
     def carry_out(self) -> int:
         """Write them anew, one after the other, and remove what they were; how many. What is left of a crash goes on with
         another call."""
-        for one in self.wanted:
+        for one in self._wanted:
             try:
-                _wipe_folder(self._backups.exchange(one, lambda new, one=one: self._fill(one, new)))
+                old = self._backups.exchange(one, lambda new, one=one: self._fill(one, new))
+                _wipe(*old.iterdir())
+                shutil.rmtree(old, ignore_errors=True)
             except OSError as exc:
                 path = str(exc.filename or one.folder)
                 raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
-        return len(self.wanted)
+        return len(self._wanted)
 
     def _fill(self, backup: Backup, new: Path) -> None:
         keys = self._keys
@@ -162,11 +164,6 @@ def _staged(folder: Path) -> list[Path]:
             left.unlink()  # a second name of what is there still
         _wipe(left)
     return whole
-
-
-def _wipe_folder(folder: Path) -> None:
-    _wipe(*folder.iterdir())
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wipe(*paths: Path) -> None:

@@ -208,7 +208,8 @@ class FactReader:
         """Facts with the names that these chats know (None: every one), evidence (of `within` alone) and conflicts."""
         evidence = fact_rows.evidence_of(db, [row.id for row in rows], moment.now, moment.as_of) if rows else {}
         if within is not None:
-            ours = np.intersect1d(within, [e.paragraph for found in evidence.values() for e in found]).tolist()
+            stating = [e.paragraph for found in evidence.values() for e in found]
+            ours = frozenset(np.intersect1d(within, stating).tolist())
             evidence = {id_: [e for e in found if e.paragraph in ours] for id_, found in evidence.items()}
             rows = [row for row in rows if any(e.stance == "support" for e in evidence.get(row.id, ()))]
         if not rows:

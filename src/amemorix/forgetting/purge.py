@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import time
@@ -16,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel, Field, model_validator
 
 from ..audit_context import naming
-from ..background.change_follower import ChangeFollower, run_to_completion
+from ..background.change_follower import ChangeFollower, run_forever, run_to_completion
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
 from ..copies.worker import ensure_not_restoring
@@ -256,15 +255,15 @@ class PurgeService:
 
     async def run(self) -> None:
         """Purge for ever; ends when cancelled."""
+
+        async def step() -> bool:
+            await self._drain_logged()
+            await self._rotate_logged()
+            return False
+
         self._running = True
         try:
-            while True:
-                self._wake.clear()  # what is begun while it looks is found by the next look, at once
-                await self._drain_logged()
-                await self._rotate_logged()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(AGAIN_SECONDS):
-                        await self._wake.wait()
+            await run_forever(step, what="purging", pause=AGAIN_SECONDS, idle_share=0.0, wake=self._wake)
         finally:
             self._running = False
 

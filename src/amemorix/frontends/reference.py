@@ -49,15 +49,6 @@ _CHINESE = {
     "list of {}": "{} 的列表", " or ": " 或 ", "anything": "任意",
 }  # fmt: skip
 
-_BOUNDS = (
-    (", at most ", "，最多 "),
-    (", at least ", "，最少 "),
-    (", ", "，"),
-    (" to ", " 到 "),
-    (" characters", " 个字符"),
-    (" entries", " 项"),
-)
-
 
 def reference_page() -> str:
     """All of it, in English."""
@@ -98,7 +89,8 @@ class _Page:
     """What is said in a language, with the page on which the records are."""
 
     def __init__(self, language: Language, records: str = "") -> None:
-        self._language, self._chinese = language, language == "zh"
+        self._language: Language = language
+        self._chinese = language == "zh"
         self._records = records
 
     def word(self, text: str) -> str:
@@ -152,15 +144,10 @@ class _Page:
 
     def settings_by_table(self) -> Iterator[str]:
         """The same, under a heading for each table of the file."""
-        meanings = sections()
-
-        def table_of(one: Setting) -> str:
-            return max((name for name in meanings if one.path.startswith(f"{name}.")), key=len, default="")
-
-        for name, group in groupby(settings(), table_of):
+        for name, group in groupby(settings(), lambda one: one.table):
             if name:
                 yield f"## `[{name}]`\n"
-                yield f"{self.told(meanings[name])}\n"
+                yield f"{self.told(sections()[name])}\n"
             rows = [(f"`{one.path.removeprefix(f'{name}.')}`", *self._setting(one)) for one in group]
             yield from self.table(("setting", "default", "allowed", "change", "meaning"), rows)
 
@@ -197,9 +184,7 @@ class _Page:
 
     def _bounds(self, node: dict[str, Any]) -> str:
         found = bounds(node)
-        for english, chinese in _BOUNDS if self._chinese else ():
-            found = found.replace(english, chinese)
-        return found
+        return f"，{told(found[2:], self._language)}" if found and self._chinese else found
 
 
 def _title(op: Operation) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..audit_context import Act, acting_as, naming
+from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
@@ -152,22 +152,17 @@ class ImportTaskManager:
     async def run(self) -> None:
         """Work for ever; ends when cancelled. What another run had begun is taken over."""
         idle = -1
-        while True:
-            self._wake.clear()  # what comes while it looks is found by the next look, at once
-            try:
-                busy = self._enabled and await self._step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("imports failed; retrying")
-                busy = False
+
+        async def step() -> bool:
+            nonlocal idle
+            busy = self._enabled and await self._step()
             idle = 0 if busy else idle + 1
             if idle % SWEEP_EVERY == 0:
                 await self._sweep()
-            if not busy:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._settings.poll_interval_seconds):
-                        await self._wake.wait()
+            return busy
+
+        pause = self._settings.poll_interval_seconds
+        await run_forever(step, what="imports", pause=pause, idle_share=0.0, wake=self._wake)
 
     async def _step(self) -> bool:
         """Work on the task that has waited longest, to its end if nothing comes between; False if there is none."""

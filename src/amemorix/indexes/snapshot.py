@@ -45,7 +45,7 @@ class Pointer:
 
     def to_json(self) -> str:
         """The text of a pointer file: the fields, and a seal over them."""
-        fields = json.loads(json.dumps(asdict(self)))
+        fields = asdict(self)
         return json.dumps(fields | {"seal": seal_of(fields)})
 
     @classmethod

@@ -244,7 +244,7 @@ async def create_space(kernel: SDKMemoryKernel, request: CreateSpace) -> SpaceMa
     now = kernel.surroundings.clock.now()
 
     def unit(db: Connection) -> SpaceMade:
-        space, created = kernel.spaces.made(
+        space, created = kernel.spaces.get_or_create(
             db, request.space, request.dimension, now, replace_empty=request.replace_empty
         )
         if request.dimension not in (None, space.dimension):
@@ -279,7 +279,7 @@ async def add_vectors(kernel: SDKMemoryKernel, request: AddVectors) -> VectorsAd
         dimension = len(request.items[0].vector)
         space = None if request.create else kernel.spaces.named(db, request.space)
         if space is None or space.dimension is None:
-            space, _ = kernel.spaces.made(db, request.space, dimension, now)
+            space, _ = kernel.spaces.get_or_create(db, request.space, dimension, now)
         dimension = space.dimension or dimension
         for n, item in enumerate(request.items):
             refuse_other_dimension(f"items.{n}.vector", item.vector, dimension)

@@ -100,11 +100,14 @@ class VectorSpaces:
             raise NotFound(f"space: there is no space {name!r}.", field="space")
         return Space(row[0], name, row[1])
 
-    def made(
+    def get_or_create(
         self, db: Connection, name: str, dimension: int | None, now: float, *, replace_empty: bool = False
     ) -> tuple[Space, bool]:
-        """(the space of a name, whether it is new). Where it has no dimension yet it takes this one; with `replace_empty`
-        also where it shows no vector, and what is hidden in it goes."""
+        """The space of a name, and whether it is new.
+
+        One without a dimension gets this one; with `replace_empty` so does one that shows no vector, and what is hidden
+        in it is deleted.
+        """
         row = db.run("space_named", name=name).fetchone()
         if row is not None:
             space = Space(row[0], name, row[1])

@@ -30,19 +30,13 @@ from amemorix.store.compaction import open_copy
 from amemorix.store.keys import KEYS_FILE, Keyring, Secret
 from amemorix.store.sealed_files import CHUNK, SealedWriter, opened_chunks
 from amemorix.store.sqlite import Database
-from amemorix.testing import HashEmbedder, memory_host
+from encrypted_memory import RAW_KEY, encrypted_memory
 from entrance import admin_of, contents, data_of, said, told
 from import_entrance import imported
 
 runtime = admin_of("memory_runtime_admin")
-SECRET = "5a" * 32
-ON = {"storage.encryption.enabled": True, "storage.encryption.key_env": "KEY", "storage.encryption.key_file": ""}
 FLIPS = int(os.environ.get("AMEMORIX_FLIPS", "500"))
 IDENTITY = pyrage.x25519.Identity.generate()
-
-
-def opened(folder: Path) -> Any:
-    return memory_host(folder, environ={"KEY": SECRET}, embed=HashEmbedder(16), **ON)
 
 
 @dataclass
@@ -63,7 +57,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
 
 async def filled(place: Path) -> Memory:
     states, killed = list[list[str]](), place / "killed"
-    async with opened(place) as host:
+    async with encrypted_memory(place, secret=RAW_KEY) as host:
         for number in range(12):
             await told(host, f"The kettle number {number} is in the pantry.", relations=[
                 {"subject": f"kettle {number}", "predicate": "stands in", "object": "pantry"}])  # fmt: skip
@@ -83,7 +77,7 @@ async def filled(place: Path) -> Memory:
         for name in ("memory.db", "memory.db-wal", KEYS_FILE):
             shutil.copyfile(folder / name, killed / name)
     return Memory(
-        folder, export, Keyring.read(folder / KEYS_FILE, Secret(bytes.fromhex(SECRET), is_key=True)), killed, states
+        folder, export, Keyring.read(folder / KEYS_FILE, Secret(bytes.fromhex(RAW_KEY), is_key=True)), killed, states
     )
 
 
@@ -217,7 +211,7 @@ def test_chunks_and_files_that_change_places_are_noticed(memory: Memory, tmp_pat
 
 
 def test_every_byte_of_the_keys_is_noticed_or_means_the_same(memory: Memory) -> None:
-    rng, path, secret = random.Random(5), memory.folder / KEYS_FILE, Secret(bytes.fromhex(SECRET), is_key=True)
+    rng, path, secret = random.Random(5), memory.folder / KEYS_FILE, Secret(bytes.fromhex(RAW_KEY), is_key=True)
 
     def known() -> Any:
         ring = Keyring.read(path, secret)
@@ -236,7 +230,9 @@ def test_every_byte_of_the_keys_is_noticed_or_means_the_same(memory: Memory) -> 
 
 def test_every_byte_of_an_index_pointer_is_noticed(memory: Memory) -> None:
     rng = random.Random(6)
-    for path in memory.folder.rglob("current.json"):
+    pointers = list(memory.folder.rglob("current.json"))
+    assert pointers
+    for path in pointers:
         whole = Pointer.from_json(path.read_text())
         for damage in (flips(path, rng), other_lengths(path, rng)):
             for at in damage:
@@ -259,9 +255,10 @@ def test_every_byte_of_a_manifest_is_noticed_or_means_the_same(memory: Memory) -
                 named = "manifest.json is not what was written" in examined(held, memory.keys, thread)
                 assert named, at
     thread.close()
+    assert named
 
 
-def test_a_damaged_backup_is_not_restored(memory: Memory) -> None:
+def test_a_damaged_file_of_a_backup_is_named(memory: Memory) -> None:
     rng, thread = random.Random(8), CopyThread()
     (path,) = memory.folder.glob("backups/*/manifest.json")
     backup = read(path.parent)
@@ -292,7 +289,7 @@ def test_every_byte_of_an_export_is_noticed(memory: Memory) -> None:
 
 
 async def test_a_file_that_waited_and_is_damaged_is_not_imported(tmp_path: Path) -> None:
-    async with opened(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         staged = host.staging()[0].put("talk.txt", b"Zebedee lives in Leeds.\n\nHe has a kettle.")
         path = host.staging()[0].folder / staged.path
         for _ in flips(path, random.Random(10), 1):

@@ -17,7 +17,6 @@ from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store import copies as copy_rows
 from amemorix.store.compaction import one_transaction, open_copy
 from amemorix.store.keys import KEYS_FILE, Keyring, Secret
-from amemorix.testing import HashEmbedder, memory_host
 from disk_look import (
     READABLE,
     files_below,
@@ -28,6 +27,7 @@ from disk_look import (
     repeated_blocks,
     without_plain_bytes,
 )
+from encrypted_memory import PASSPHRASE, encrypted_memory
 from entrance import admin_of, data_of, said, told
 from import_entrance import imported
 
@@ -36,8 +36,6 @@ runtime, delete, spaces = (
     admin_of("memory_delete_admin"),
     admin_of("memory_vector_admin"),
 )
-SECRET = "correct horse battery staple"
-ON = {"storage.encryption.enabled": True, "storage.encryption.key_env": "KEY", "storage.encryption.key_file": ""}
 IDENTITY = pyrage.x25519.Identity.generate()
 RNG = random.Random(7)
 WORDS = ["".join(RNG.choice("bdfgklmnprstvz") + RNG.choice("aeiou") for _ in range(4)) for _ in range(300)]
@@ -51,11 +49,6 @@ KINDS = {
     "export.age", "memory.db-journal",
 }  # fmt: skip
 """Some file of each kind."""
-
-
-def opened(folder: Path, *, encrypted: bool) -> Any:
-    given = ON if encrypted else {"storage.encryption.enabled": False}
-    return memory_host(folder, environ={"KEY": SECRET}, embed=HashEmbedder(64), **given)
 
 
 async def story(host: AMemorixHostService) -> None:
@@ -127,14 +120,14 @@ def needles_of(host: AMemorixHostService) -> set[bytes]:
 
 async def test_every_file_is_random_bytes_and_holds_nothing_of_the_plain_twin(tmp_path: Path) -> None:
     rng = random.Random(3)
-    async with opened(tmp_path / "plain", encrypted=False) as host:
+    async with encrypted_memory(tmp_path / "plain", **{"storage.encryption.enabled": False}) as host:
         await story(host)
         await runtime(host, "export")
         needles = needles_of(host)
         plain = snapshot_of(data_of(host))
     arrays = [raw for path, raw in plain.items() if path.suffix == ".npy"]
     needles |= set(pieces((), (raw[at : at + 16] for raw in arrays for at in range(128, len(raw), 1 + len(raw) // 20))))
-    async with opened(tmp_path / "sealed", encrypted=True) as host:
+    async with encrypted_memory(tmp_path / "sealed") as host:
         await story(host)
         folder = data_of(host)
         await runtime(host, "export", path="export.age", recipients=[str(IDENTITY.to_public())])
@@ -173,7 +166,7 @@ async def test_every_file_is_random_bytes_and_holds_nothing_of_the_plain_twin(tm
 def in_the_midst_of_a_change(folder: Path) -> Iterator[Path]:
     """The rollback journal of a backup, while a purge or a restore rewrites it."""
     database = next(folder.glob("backups/*/memory.db"))
-    with open_copy(database, Keyring.read(folder / KEYS_FILE, Secret(SECRET.encode()))) as db, one_transaction(db):
+    with open_copy(database, Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode()))) as db, one_transaction(db):
         db.execute("pragma cache_size = 10")  # so that pages are written before the end
         db.execute("update paragraphs set content = content || '!'")
         yield database.with_name("memory.db-journal")

@@ -19,23 +19,17 @@ from amemorix.errors import InvalidConfig, StorageFailure
 from amemorix.store import driver
 from amemorix.store.keys import KEYS_FILE, Keyring, Secret
 from amemorix.store.sealed_files import SealedFolder, load_bytes
-from amemorix.testing import HashEmbedder, memory_host, pause_background
+from amemorix.testing import memory_host, pause_background
 from disk_look import READABLE, files_below
+from encrypted_memory import ENCRYPTED, PASSPHRASE, encrypted_memory
 from entrance import admin_of, call, contents, data_of, said, told
 
 keys_of, runtime = admin_of("memory_key_admin"), admin_of("memory_runtime_admin")
-SECRET = "correct horse battery staple"
-ON = {"storage.encryption.enabled": True, "storage.encryption.key_env": "KEY", "storage.encryption.key_file": ""}
-
-
-def encrypted(folder: Path, *, secret: str = SECRET, **settings: Any) -> Any:
-    """An encrypted memory below a folder."""
-    return memory_host(folder, environ={"KEY": secret}, embed=HashEmbedder(64), **ON, **settings)
 
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[AMemorixHostService]:
-    async with encrypted(tmp_path) as opened:
+    async with encrypted_memory(tmp_path) as opened:
         yield opened
 
 
@@ -50,30 +44,30 @@ async def fill(host: AMemorixHostService) -> None:
 
 
 async def test_it_answers_after_a_restart_and_from_its_snapshots(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await told(host, "The blue kettle is in the pantry.")
         await host.settle(600)
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         assert await contents(host, "kettle") == ["The blue kettle is in the pantry."]
         assert all(projection.saved is not None for projection in host.kernel.indexes if projection.keeps_snapshot)
 
 
 @pytest.mark.parametrize("secret", ["another passphrase", "0" * 64])
 async def test_a_wrong_secret_changes_no_byte(tmp_path: Path, secret: str) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await told(host, "The blue kettle.")
         folder = data_of(host)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
 
     with pytest.raises(StorageFailure, match="secret does not fit"):
-        async with encrypted(tmp_path, secret=secret):
+        async with encrypted_memory(tmp_path, secret=secret):
             pass
 
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"} == before
 
 
 async def test_a_passphrase_of_32_characters_is_no_key(tmp_path: Path) -> None:
-    async with encrypted(tmp_path, secret="thirty-two characters, no key at") as host:
+    async with encrypted_memory(tmp_path, secret="thirty-two characters, no key at") as host:
         assert (await keys_of(host, "status"))["secret"] == "passphrase"
 
 
@@ -94,7 +88,7 @@ async def test_a_secret_in_a_file_or_from_a_program(tmp_path: Path) -> None:
     ("environ", "settings", "why"),
     [
         ({}, {}, "just one source"),
-        ({"KEY": SECRET}, {"key_file": "/nowhere/at/all"}, "key_env and key_file"),
+        ({"KEY": PASSPHRASE}, {"key_file": "/nowhere/at/all"}, "key_env and key_file"),
         ({"KEY": "too short"}, {}, "at least 12 characters"),
         ({}, {"key_file": "/nowhere/at/all"}, "cannot be read"),
         ({}, {"key_command": ["false"]}, "gave no secret"),
@@ -112,7 +106,7 @@ async def test_what_is_refused(tmp_path: Path, environ: dict[str, str], settings
         for name, value in settings.items()
     }
     with pytest.raises(StorageFailure, match=why):
-        async with memory_host(tmp_path, environ={"X": "1", **environ}, **{**ON, **given}):
+        async with memory_host(tmp_path, environ={"X": "1", **environ}, **{**ENCRYPTED, **given}):
             pass
     assert not (tmp_path / "data/a-memorix/memory.db").exists()
 
@@ -122,9 +116,9 @@ async def test_settings_and_state_have_to_agree(tmp_path: Path) -> None:
     async with memory_host(tmp_path / "plain", **off) as host:
         await told(host, "The blue kettle.")
     with pytest.raises(StorageFailure, match="amemorix key enable"):
-        async with encrypted(tmp_path / "plain"):
+        async with encrypted_memory(tmp_path / "plain"):
             pass
-    async with encrypted(tmp_path / "secret") as host:
+    async with encrypted_memory(tmp_path / "secret") as host:
         folder = data_of(host)
         await told(host, "The blue kettle.")
     with pytest.raises(StorageFailure, match=r"storage\.encryption\.enabled = true"):
@@ -132,13 +126,13 @@ async def test_settings_and_state_have_to_agree(tmp_path: Path) -> None:
             pass
     (folder / KEYS_FILE).rename(folder / "elsewhere")
     with pytest.raises(StorageFailure, match=r"memory\.keys is missing"):
-        async with encrypted(tmp_path / "secret"):
+        async with encrypted_memory(tmp_path / "secret"):
             pass
-    async with encrypted(tmp_path / "other") as host:
+    async with encrypted_memory(tmp_path / "other") as host:
         other = data_of(host)
     (folder / KEYS_FILE).write_bytes((other / KEYS_FILE).read_bytes())
     with pytest.raises(StorageFailure, match="of another memory"):
-        async with encrypted(tmp_path / "secret"):
+        async with encrypted_memory(tmp_path / "secret"):
             pass
 
 
@@ -156,7 +150,7 @@ def swapped(raw: bytes, rng: random.Random) -> bytes:
 
 async def test_a_changed_byte_is_refused_or_healed_and_never_answered_from(tmp_path: Path) -> None:
     rng = random.Random(11)
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         folder = data_of(host)
         await fill(host)
         wanted = sorted(row[0] for row in rows_with(host, "select content from paragraphs"))
@@ -169,7 +163,7 @@ async def test_a_changed_byte_is_refused_or_healed_and_never_answered_from(tmp_p
         for damage in (damages + damages[:1] * 10 if path.name == "memory.db" else damages) + extra:
             path.write_bytes(damage(raw))
             try:
-                async with encrypted(tmp_path) as host:
+                async with encrypted_memory(tmp_path) as host:
                     held = sorted(row[0] for row in rows_with(host, "select content from paragraphs"))
                     assert held == wanted
             except (StorageFailure, sqlite3.DatabaseError):
@@ -182,11 +176,11 @@ async def test_a_changed_byte_is_refused_or_healed_and_never_answered_from(tmp_p
 
 
 async def test_a_snapshot_file_of_another_place_is_not_taken(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         folder = data_of(host)
         await fill(host)
     codes, bits = next(folder.rglob("codes.npy")), next(folder.rglob("bits.npy"))
-    keys = Keyring.read(folder / KEYS_FILE, Secret(SECRET.encode()))
+    keys = Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode()))
     load_bytes(SealedFolder(codes.parent, keys), codes.name)
     older = codes.parent.with_name("snapshot-1-1-1")
     older.mkdir()
@@ -198,7 +192,7 @@ async def test_a_snapshot_file_of_another_place_is_not_taken(tmp_path: Path) -> 
 
 
 async def test_a_new_key_while_writers_go_on_loses_nothing(tmp_path: Path) -> None:
-    async with encrypted(tmp_path, **{"embedding.batch_size": 8}) as host:
+    async with encrypted_memory(tmp_path, **{"embedding.batch_size": 8}) as host:
         for number in range(20):
             await told(host, f"Before {number} " + "filler " * 300, external_id=f"b{number}")
         stopping, stored = asyncio.Event(), list[str]()
@@ -227,7 +221,7 @@ async def test_a_new_key_while_writers_go_on_loses_nothing(tmp_path: Path) -> No
         status = await keys_of(host, "status")
         assert status["keys"][0]["id"] == "k2"
         assert not list(data_of(host).glob("memory.*incoming*"))
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         assert set(stored) <= {row[0] for row in rows_with(host, "select content from paragraphs")}
         assert (await keys_of(host, "verify"))["problems"] == []
 
@@ -237,7 +231,7 @@ def rows_with(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
 
 
 async def test_backups_of_three_keys_come_back_and_the_last_of_a_key_takes_it_along(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         made = list[str]()
         for number in range(3):
             await told(host, f"Generation {number}")
@@ -253,34 +247,34 @@ async def test_backups_of_three_keys_come_back_and_the_last_of_a_key_takes_it_al
             await runtime(host, "delete_backup", backup=one["id"])
         await host.settle(600)
         await runtime(host, "save")
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await host.kernel.keys.prune()
         assert [key["id"] for key in (await keys_of(host, "status"))["keys"]] == ["k4"]
 
 
 async def test_another_secret_opens_what_was_there(tmp_path: Path) -> None:
     new = "a new passphrase for it"
-    async with memory_host(tmp_path, environ={"KEY": SECRET, "NEW": new}, **ON) as host:
+    async with memory_host(tmp_path, environ={"KEY": PASSPHRASE, "NEW": new}, **ENCRYPTED) as host:
         await told(host, "The blue kettle.")
         backup = (await runtime(host, "backup"))["backup"]["id"]
         await keys_of(host, "change", key_env="NEW")
         await runtime(host, "restore_backup", backup=backup)
-    async with encrypted(tmp_path, secret=new) as host:
+    async with encrypted_memory(tmp_path, secret=new) as host:
         assert await contents(host, "kettle") == ["The blue kettle."]
     with pytest.raises(StorageFailure, match="does not fit"):
-        async with encrypted(tmp_path):
+        async with encrypted_memory(tmp_path):
             pass
 
 
 async def test_a_backup_is_restored_into_another_memory_by_its_secret_alone(tmp_path: Path) -> None:
-    async with encrypted(tmp_path / "one") as host:
+    async with encrypted_memory(tmp_path / "one") as host:
         await told(host, "The blue kettle.")
         made = await runtime(host, "backup")
     root = Path(made["backup"]["path"])
-    async with encrypted(tmp_path / "two", backup={"roots": [str(root.parent)]}) as host:
+    async with encrypted_memory(tmp_path / "two", backup={"roots": [str(root.parent)]}) as host:
         await runtime(host, "restore_backup", backup=str(root))
         assert await contents(host, "kettle") == ["The blue kettle."]
-    async with encrypted(
+    async with encrypted_memory(
         tmp_path / "three", secret="quite another secret", backup={"roots": [str(root.parent)]}
     ) as host:
         answer = await host.invoke("memory_runtime_admin", {"action": "restore_backup", "backup": str(root)})
@@ -297,7 +291,7 @@ async def test_a_plain_backup_is_restored_into_an_encrypted_memory(tmp_path: Pat
     async with memory_host(tmp_path / "one", **{"storage.encryption.enabled": False}) as host:
         await told(host, "The blue kettle.")
         root = Path((await runtime(host, "backup"))["backup"]["path"])
-    async with encrypted(tmp_path / "two", backup={"roots": [str(root.parent)]}) as host:
+    async with encrypted_memory(tmp_path / "two", backup={"roots": [str(root.parent)]}) as host:
         await runtime(host, "restore_backup", backup=str(root))
         assert await contents(host, "kettle") == ["The blue kettle."]
         assert b"blue kettle" not in (data_of(host) / "memory.db").read_bytes()
@@ -305,7 +299,7 @@ async def test_a_plain_backup_is_restored_into_an_encrypted_memory(tmp_path: Pat
 
 async def test_a_purge_looks_through_decrypted_files(tmp_path: Path) -> None:
     """What lies in the pages of an encrypted copy that nobody may write is found, and said to be there."""
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await told(host, "Zanzibar quixotic pineapple marmalade", external_id="z", chat_id="c")
         await host.settle(600)
         await runtime(host, "backup")
@@ -334,7 +328,7 @@ def encrypted_file(host: AMemorixHostService, name: str) -> Any:
 
 async def test_keys_and_secrets_are_told_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await told(host, "The blue kettle.")
         ring = host.kernel.store.keys
         assert ring is not None
@@ -347,7 +341,7 @@ async def test_keys_and_secrets_are_told_nowhere(tmp_path: Path, caplog: pytest.
         assert keys is not None
         for key in keys.all:
             for told_ in said:
-                assert SECRET not in told_
+                assert PASSPHRASE not in told_
                 assert key.raw.hex() not in told_
                 assert key.pages.hex() not in told_
 
@@ -363,12 +357,12 @@ IDENTITY = pyrage.x25519.Identity.generate()
 
 @pytest.mark.parametrize("by", ["recipients", "passphrase"])
 async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) -> None:
-    environ = {"KEY": SECRET, "ID": str(IDENTITY), "PASS": "a passphrase of an export"}
+    environ = {"KEY": PASSPHRASE, "ID": str(IDENTITY), "PASS": "a passphrase of an export"}
     how: dict[str, Any] = (
         {"recipients": [str(IDENTITY.to_public())]} if by == "recipients" else {"passphrase_env": "PASS"}
     )
     opening = {"identity_env": "ID"} if by == "recipients" else {"passphrase_env": "PASS"}
-    async with memory_host(tmp_path / "one", environ=environ, **ON) as host:
+    async with memory_host(tmp_path / "one", environ=environ, **ENCRYPTED) as host:
         for number in range(300):
             await told(host, f"The blue kettle number {number}.", external_id=str(number))
         await host.settle(600)
@@ -383,7 +377,9 @@ async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) ->
         assert b"kettle" in Path(clear["path"]).read_bytes()
     opened = pyrage.decrypt(raw, [IDENTITY]) if by == "recipients" else pyrage.passphrase.decrypt(raw, environ["PASS"])
     assert opened.splitlines()[1:-1] == Path(clear["path"]).read_bytes().splitlines()[1:-1]
-    async with memory_host(tmp_path / "two", environ=environ, backup={"roots": [str(file.parent)]}, **ON) as host:
+    async with memory_host(
+        tmp_path / "two", environ=environ, backup={"roots": [str(file.parent)]}, **ENCRYPTED
+    ) as host:
         for wrong in ({}, {"identity_env": "PASS"}, {"passphrase_env": "KEY"}):
             answer = await host.invoke("memory_runtime_admin", {"action": "import_export", "path": str(file), **wrong})
             assert answer["error_code"] == "invalid_request", answer
@@ -396,7 +392,7 @@ async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) ->
 
 
 async def test_a_graph_is_written_in_the_clear_only_if_asked_for(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await told(host, "A horse.", relations=[{"subject": "Quixote", "predicate": "rides", "object": "Rocinante"}])
         asked = {"action": "export", "path": "graph.graphml"}
         assert (await host.invoke("memory_graph_admin", {**asked, "plain": False}))["error_code"] == "invalid_request"

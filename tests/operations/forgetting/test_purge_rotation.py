@@ -5,24 +5,18 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
-from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.store.keys import KEYS_FILE, Keyring, Secret
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import memory_host
+from encrypted_memory import PASSPHRASE, encrypted_memory
 from entrance import admin_of, call, contents, data_of, refused, told
 
-SECRET = "correct horse battery staple"
-ON = {"storage.encryption.enabled": True, "storage.encryption.key_env": "KEY", "storage.encryption.key_file": ""}
 keys_of, delete, runtime = (
     admin_of("memory_key_admin"),
     admin_of("memory_delete_admin"),
     admin_of("memory_runtime_admin"),
 )
-
-
-def encrypted(folder: Path, **settings: Any) -> Any:
-    return memory_host(folder, environ={"KEY": SECRET}, embed=HashEmbedder(32), **ON, **settings)
 
 
 async def filled(host: AMemorixHostService) -> None:
@@ -50,10 +44,10 @@ async def keys_left(host: AMemorixHostService, wanted: list[str]) -> list[str]:
 
 
 async def test_nothing_that_was_copied_before_can_be_read_with_the_keys_that_are_left(tmp_path: Path) -> None:
-    async with encrypted(tmp_path / "memory") as host:
+    async with encrypted_memory(tmp_path / "memory") as host:
         await filled(host)
         before = copied(host, tmp_path / "copied")
-        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(SECRET.encode()))
+        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(PASSPHRASE.encode()))
         assert ring.fitting(before) is not None
 
         done = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True)
@@ -65,15 +59,15 @@ async def test_nothing_that_was_copied_before_can_be_read_with_the_keys_that_are
         assert await contents(host, "kettle") == ["The blue kettle is in the pantry."]
         assert await contents(host, "Zanzibar pineapple") == []
         assert await keys_left(host, ["k2"]) == ["k2"], "nothing needs the old one: it is forgotten"
-        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(SECRET.encode()))
+        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(PASSPHRASE.encode()))
         assert ring.fitting(before) is None
         assert (await keys_of(host, "verify"))["problems"] == []
-    async with encrypted(tmp_path / "memory") as host:
+    async with encrypted_memory(tmp_path / "memory") as host:
         assert await contents(host, "kettle") == ["The blue kettle is in the pantry."]
 
 
 async def test_the_receipt_names_what_keeps_the_old_key_alive(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await filled(host)
         backup = (await runtime(host, "backup"))["backup"]
         staged = host.staging()[0].put("talk.txt", b"something that waits")
@@ -88,12 +82,12 @@ async def test_the_receipt_names_what_keeps_the_old_key_alive(tmp_path: Path) ->
         assert await keys_left(host, ["k2", "k1"]) == ["k2", "k1"]
         await runtime(host, "delete_backup", backup=backup["id"])
         host.staging()[0].remove(staged.id)
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         assert await keys_left(host, ["k2"]) == ["k2"]
 
 
 async def test_one_that_nobody_waits_for_is_followed_by_a_rotation_too(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await filled(host)
         begun = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True, wait=False)
         for _ in range(500):
@@ -107,7 +101,7 @@ async def test_one_that_nobody_waits_for_is_followed_by_a_rotation_too(tmp_path:
 
 
 async def test_several_purges_share_one_rotation(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await filled(host)
         for chat in ("away", "here"):
             await delete(host, "execute", mode="chat", selector=chat)
@@ -123,7 +117,7 @@ async def test_a_plain_memory_has_no_key_to_rotate_and_a_deletion_needs_none(tmp
         told_ = await refused(host, "memory_delete_admin", {**wish, "purge": True}, "rotate", "conflict")
         assert "not encrypted" in told_
         assert await contents(host, "Zanzibar") == ["Zanzibar quixotic pineapple marmalade"]
-    async with encrypted(tmp_path / "sealed") as host:
+    async with encrypted_memory(tmp_path / "sealed") as host:
         await filled(host)
         await refused(host, "memory_delete_admin", wish, "rotate")
         done = await call(host, "memory_delete_admin", "execute", mode="chat", selector="away", purge=True)

@@ -14,7 +14,7 @@ from amemorix.audit_context import Grant, entered_by
 from amemorix.clock import FrozenClock
 from amemorix.frontends.http.json_response import BASE_PATH
 from amemorix.testing import memory_host
-from database_file import content
+from database_file import on_disk
 from doors import web_client
 from entrance import admin_of, call, change, contents, data_of, hits, refused, rows, said, told
 
@@ -330,7 +330,7 @@ async def test_what_lies_in_the_recycle_bin_is_erased_too(host: AMemorixHostServ
         assert (await documents(host, "delete", **where, **filters))["deleted_count"] == 0
         answer = await documents(host, "delete", **where, **filters, purge=True)
         assert (answer["deleted_count"], answer["missing"], answer["receipt"]["found"]) == (2, [], {}), name
-        files = [content(path) for path in data_of(host).rglob("*") if path.is_file()]
+        files = on_disk(data_of(host))
         assert not [one for one in files if word.encode() in one], name
         assert await ids(host, source=f"{name} too") == ["another"]
         assert (await documents(host, "delete", **where, **filters, purge=True))["deleted_count"] == 0
@@ -353,7 +353,7 @@ async def test_a_chat_in_which_nothing_is_left_goes_with_its_name(host: AMemorix
         answer = await documents(host, "delete", source=chat, chat_id=chat, purge=True)
         assert answer["success"] and answer["receipt"]["found"] == {}
     assert await chats() == {"therapy-of-bob"}
-    files = [content(path) for path in data_of(host).rglob("*") if path.is_file()]
+    files = on_disk(data_of(host))
     assert not [one for one in files if b"therapy-of-ann" in one]
     await told(host, "a kettle", source="therapy-of-ann", chat_id="therapy-of-ann")
     assert await contents(host, "kettle", chat_id="therapy-of-ann") == ["a kettle"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.testing import memory_host
-from database_file import content
+from database_file import on_disk
 from entrance import admin_of, call, change, data_of, reading, refused, rows, stats, told
 
 spaces = admin_of("memory_vector_admin")
@@ -337,7 +337,7 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     await told(host, "The kite is red.", **note)
     await filled(host, "s", {"vessel-of-the-kite": vector}, ref=note, attributes={"said": "Wolkenkratzerfahrstuhl"})
     await filled(host, "s", {"free": [1.0] * 32}, attributes={"said": "stays here"})
-    before = b"".join(on_disk(host))
+    before = b"".join(on_disk(data_of(host)))
     unit = np.array(vector) / np.linalg.norm(vector)
     needles = [b"vessel-of-the-kite", b"Wolkenkratzerfahrstuhl", unit.astype("<f2").tobytes()]
     assert all(needle in before for needle in needles)
@@ -345,7 +345,7 @@ async def test_a_purge_of_the_text_takes_the_vectors(host: AMemorixHostService) 
     purged = await call(host, "memory_delete_admin", "purge", operation_id=deleted["operation_id"])
     (done,) = purged["operations"]
     assert (done["status"], done["receipt"]["found"], done["receipt"]["complete"]) == ("purged", {}, True)
-    after = b"".join(on_disk(host))
+    after = b"".join(on_disk(data_of(host)))
     assert not [needle for needle in needles if needle in after]
     assert b"stays here" in after
     assert await nearest(host, vector) == ["free"]
@@ -358,7 +358,7 @@ async def test_vectors_that_were_deleted_are_on_no_page_any_more(host: AMemorixH
     await filled(host, "t", {"free": [1.0] * 32}, attributes={"said": "stays here"})
     unit = np.array(vector) / np.linalg.norm(vector)
     needles = [b"vessel-of-the-kite", b"Wolkenkratzerfahrstuhl", unit.astype("<f2").tobytes()]
-    assert all(needle in b"".join(on_disk(host)) for needle in needles)
+    assert all(needle in b"".join(on_disk(data_of(host))) for needle in needles)
     match how:
         case "ids":
             gone = await spaces(host, "delete", space="s", ids=["vessel-of-the-kite"])
@@ -367,8 +367,8 @@ async def test_vectors_that_were_deleted_are_on_no_page_any_more(host: AMemorixH
         case _:
             gone = await spaces(host, "drop_space", space="s")
     assert (gone["deleted_count"], gone["warnings"]) == (1, [])
-    assert not [needle for needle in needles if needle in b"".join(on_disk(host))]
-    assert b"stays here" in b"".join(on_disk(host))
+    assert not [needle for needle in needles if needle in b"".join(on_disk(data_of(host)))]
+    assert b"stays here" in b"".join(on_disk(data_of(host)))
 
 
 async def test_a_reader_that_holds_the_log_open_is_told(host: AMemorixHostService) -> None:
@@ -378,10 +378,6 @@ async def test_a_reader_that_holds_the_log_open_is_told(host: AMemorixHostServic
         gone = await spaces(host, "delete", space="s", ids=["vessel-of-the-kite"])
         assert gone["deleted_count"] == 1
         assert "write-ahead log" in gone["warnings"][0]
-
-
-def on_disk(host: AMemorixHostService) -> list[bytes]:
-    return [content(path) for path in data_of(host).rglob("*") if path.is_file()]
 
 
 async def test_it_is_all_there_after_a_restart_and_an_export(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def init(
         secret = read_secret(settings.storage.encryption, folder, os.environ)
         code = typer.prompt(told("Recovery code"), hide_input=True) if recovery_code else ""
         Keyring.create(folder, secret, now=time.time(), recovery=code, database=folder / DATABASE_FILE)
-        _enabled(config, True)
+        _patched(config, {"storage.encryption.enabled": True})
     say("The memory is encrypted from its first start on.", "green")
     remark(
         "Keep the secret elsewhere too, and a recovery code (`amemorix key recovery`): without them nothing can be read."
@@ -74,22 +74,14 @@ def enable(
     """Encrypt a memory that is in the clear."""
     _make_secret(new_file, config)
     with _closed(config) as (settings, folder):
-        secret, cache = (
-            read_secret(settings.storage.encryption, folder, os.environ),
-            settings.storage.encryption.cache_mb,
-        )
-        there = (folder / KEYS_FILE).exists()
-        keys = (
-            Keyring.read(folder / KEYS_FILE, secret, cache_mb=cache)
-            if there
-            else Keyring.create(folder, secret, now=time.time(), cache_mb=cache)
-        )
-        copies = BackupFolder(folder, settings.backup.roots, keys)
-        switch = BackupSwitch(folder, copies, keys, encrypted=True) if backups else None
-        switched = encrypt(folder, keys)
-        _enabled(config, True)
-        done = switch.carry_out() if switch else 0
-        left = FilesByKey.found(folder, copies, keys).plain
+        if (folder / KEYS_FILE).exists():
+            keys = _keyring(settings, folder)
+        else:
+            wanted = settings.storage.encryption
+            secret = read_secret(wanted, folder, os.environ)
+            keys = Keyring.create(folder, secret, now=time.time(), cache_mb=wanted.cache_mb)
+        switched, done, found = _switched(config, settings, keys, encrypted=True, backups=backups)
+    left = found.plain
     say("The memory is encrypted." if switched else "The memory was encrypted already.", "green")
     if done:
         say(f"{done} backups are encrypted too.", "green")
@@ -111,12 +103,7 @@ def disable(
     """Keep the memory in the clear from now on."""
     with _closed(config) as (settings, folder):
         keys = _keyring(settings, folder)
-        copies = BackupFolder(folder, settings.backup.roots, keys)
-        switch = BackupSwitch(folder, copies, keys, encrypted=False) if backups else None
-        switched = decrypt(folder, keys)
-        _enabled(config, False)
-        done = switch.carry_out() if switch else 0
-        found = FilesByKey.found(folder, copies, keys)
+        switched, done, found = _switched(config, settings, keys, encrypted=False, backups=backups)
     say("The memory is in the clear." if switched else "The memory was in the clear already.", "green")
     if done:
         say(f"{done} backups are in the clear too.", "green")
@@ -208,7 +195,19 @@ def _closed(path: Path) -> Generator[tuple[Config, Path]]:
 
 
 def _keyring(settings: Config, folder: Path) -> Keyring:
-    return Keyring.read(folder / KEYS_FILE, read_secret(settings.storage.encryption, folder, os.environ))
+    wanted = settings.storage.encryption
+    return Keyring.read(folder / KEYS_FILE, read_secret(wanted, folder, os.environ), cache_mb=wanted.cache_mb)
+
+
+def _switched(
+    config: Path, settings: Config, keys: Keyring, *, encrypted: bool, backups: bool
+) -> tuple[bool, int, FilesByKey]:
+    """Whether the memory was not so before, how many of its backups were switched with it, and all files as they are now."""
+    folder, copies = keys.folder, BackupFolder(keys.folder, settings.backup.roots, keys)
+    along = BackupSwitch(folder, copies, keys, encrypted=encrypted) if backups else None
+    switched = (encrypt if encrypted else decrypt)(folder, keys)
+    _patched(config, {"storage.encryption.enabled": encrypted})
+    return switched, along.carry_out() if along else 0, FilesByKey.found(folder, copies, keys)
 
 
 def _make_secret(file: Path | None, config: Path) -> None:
@@ -217,10 +216,6 @@ def _make_secret(file: Path | None, config: Path) -> None:
     with open(file, "x", encoding="utf-8", opener=private_opener) as new:
         new.write(secrets.token_hex(32) + "\n")
     _patched(config, {"storage.encryption.key_file": str(file.absolute())})
-
-
-def _enabled(config: Path, enabled: bool) -> None:
-    _patched(config, {"storage.encryption.enabled": enabled})
 
 
 def _patched(config: Path, patch: dict[str, Any]) -> None:

@@ -148,7 +148,7 @@ def _tables() -> dict[str, str]:
 
 
 def _table(one: Setting) -> str:
-    return one.path.rpartition(".")[0] or OUTSIDE
+    return one.table or OUTSIDE
 
 
 def _value(tree: Any, path: str) -> Any:
