@@ -119,6 +119,17 @@ def test_turns_in_the_place_of_a_text_are_not_lost(tmp_path: Path) -> None:
         memory.add(turns, user="ann")
 
 
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/zh/python.md"])
+def test_the_first_program_of_the_page_prints_a_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
+) -> None:
+    program = (Path(__file__).parents[2] / page).read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("amemorix.Memory", opened)
+    exec(program, {})
+    assert "## Remembered" in capsys.readouterr().out
+
+
 def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidRequest, match="Client"):
