@@ -56,6 +56,16 @@ def test_the_folder_of_a_memory_is_looked_into(tmp_path: Path, monkeypatch: pyte
     assert "private:mia" in run("chats").stdout
 
 
+def test_a_folder_that_is_not_there_yet_becomes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("line.txt").write_text("The club's hut is closed in winter")
+    assert run("ingest", "line.txt", "--chat", "club", "-c", "memory").exit_code == 0
+    with Memory("memory") as memory:
+        assert str(memory.search("when is the hut closed?", chat="club")) != "(nothing)"
+    assert "club" not in run("chats", "-c", "another").stdout
+    assert {each.name for each in tmp_path.iterdir()} == {"line.txt", "memory", "another"}
+
+
 def test_nothing_is_forgotten_without_a_yes(config: Path) -> None:
     refused = run("forget", "Mia", given="n\n")
     assert refused.exit_code == 1 and "I drink coffee" in refused.stdout

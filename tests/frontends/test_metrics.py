@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
@@ -42,6 +43,14 @@ async def test_imports_are_shown_by_state(web: httpx.AsyncClient, host: AMemorix
     found = await values(web)
     states = ("completed", "failed", "queued", "running", "preparing")
     assert [found[f'amemorix_import_tasks{{status="{state}"}}'] for state in states] == [1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("page", ["docs/monitoring.md", "docs/zh/monitoring.md"])
+async def test_the_metrics_to_alert_on_are_called_so(web: httpx.AsyncClient, page: str) -> None:
+    await web.post(f"{BASE_PATH}/{RUNTIME}/backup")
+    told = set(re.findall(r"`(amemorix_\w+)`", (Path(__file__).parents[2] / page).read_text("utf-8")))
+    shown = set(re.findall(r"^# TYPE (\w+)", (await web.get("/metrics")).text, re.MULTILINE))
+    assert told and told <= shown
 
 
 async def test_the_age_of_the_last_good_backup_is_shown(

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from datetime import UTC, date, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,51 @@ def test_whose_memory_is_read_has_to_be_said(tmp_path: Path) -> None:
             memory.update("p77", "x")
         with pytest.raises(MemoryFault, match="limit"):
             memory.search("x", user="ann", limit=0)
+
+
+@pytest.mark.parametrize(
+    "given", ["what should I pack?", {"role": "user", "content": "pack?"}, ["what should I pack?"]]
+)
+def test_what_are_no_turns_is_named(tmp_path: Path, given: Any) -> None:
+    with opened(tmp_path) as memory:
+        for call in (
+            lambda: memory.add(messages=given, user="ann"),
+            lambda: memory.search(messages=given, user="ann"),
+            lambda: memory.context(given, user="ann"),
+        ):
+            with pytest.raises(InvalidRequest, match="messages: give a list of turns"):
+                call()
+
+
+def test_turns_in_the_place_of_a_text_are_not_lost(tmp_path: Path) -> None:
+    turns: Any = [{"role": "user", "content": "I like tea"}]
+    with opened(tmp_path) as memory, pytest.raises(InvalidRequest, match="messages="):
+        memory.add(turns, user="ann")
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/zh/python.md"])
+def test_the_first_program_of_the_page_prints_a_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
+) -> None:
+    program = (Path(__file__).parents[2] / page).read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("amemorix.Memory", opened)
+    exec(program, {})
+    assert "## Remembered" in capsys.readouterr().out
+
+
+def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidRequest, match="Client"):
+        Memory("http://127.0.0.1:7400")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_erasure_counts_what_was_deleted_before(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("I have a dog called Rex", user="ann")
+        assert memory.forget(user="ann").texts == 1
+        assert memory.forget(user="ann", purge=True).texts == 1
 
 
 def test_a_user_sees_neither_other_users_nor_chats(tmp_path: Path) -> None:

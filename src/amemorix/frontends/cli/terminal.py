@@ -34,7 +34,8 @@ DEFAULT_CONFIG = Path("config/a_memorix.toml")
 
 def _config_file(context: typer.Context, given: Path) -> Path:
     """The file that is meant; what is told speaks as it says, errors included, which are told when the command has ended."""
-    file = config_file(given) if given.is_dir() else given
+    named = given.is_file() or given.suffix == ".toml"
+    file = given if named else config_file(given)
     context.find_root().with_resource(speaking(configured_language(file)))
     return file
 

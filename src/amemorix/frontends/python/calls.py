@@ -33,6 +33,7 @@ __all__ = [
     "scope_of",
     "selected",
     "told_in",
+    "turns_of",
 ]
 
 Messages = Sequence[Mapping[str, Any]]
@@ -93,15 +94,18 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         `id` is your own: the same id and text again changes nothing, another text replaces it. `everything=True` stores a
         note that every chat may see. Durable when it returns.
         """
-        if bool(text) == bool(messages):
+        turns = turns_of(messages)
+        if text and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequest("text: give a str; turns go into messages=.", field="text")
+        if bool(text) == bool(turns):
             raise InvalidRequest("text: give a text or messages.", field="text")
-        if everything and (user or chat or messages):
+        if everything and (user or chat or turns):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
-        if messages or user:
-            if messages and (id or metadata or time is not None):
+        if turns or user:
+            if turns and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
-            turns = [dict(one) for one in messages] or [{"text": text, "time": time, **given}]
+            turns = turns or [{"text": text, "time": time, **given}]
             where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
             if chat and user:  # a user_id beside it would make the chat their private one
                 turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
@@ -159,10 +163,10 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         answer = await self.call(
             "memory_delete_admin", action="execute", purge=purge, **selected(user=user, chat=chat, id=id)
         )
-        receipt = answer.get("receipt") or {}
-        return Forgotten(
-            answer["operation_id"], answer["deleted_paragraph_count"], purge, tuple(receipt.get("found", ()))
-        )
+        texts, receipt = answer["deleted_paragraph_count"], answer.get("receipt") or {}
+        if purge:
+            texts += answer["counts"]["deleted_before"]
+        return Forgotten(answer["operation_id"], texts, purge, tuple(receipt.get("found", ())))
 
     async def restore(self, operation: str) -> int:
         """Bring back what `forget` has deleted; returns how many texts came back."""
@@ -177,7 +181,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     ) -> Hits:  # fmt: skip
         """Find what answers a question, or what matters to the last turns of a chat; `about` somebody alone."""
         answer = await self.call("search_memory", {
-            "query": query, "messages": [dict(one) for one in messages], "limit": limit, "person_id": about,
+            "query": query, "messages": turns_of(messages), "limit": limit, "person_id": about,
             "mode": "search" if since is None and until is None else "hybrid", "time_start": since, "time_end": until,
             "min_confidence": min_confidence, **scope_of(user, chat, everything=everything),
         })  # fmt: skip
@@ -194,9 +198,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     ) -> Context:
         """What the memory knows that matters to the last turns, as text for a prompt of at most `budget` tokens."""
         where = scope_of(user, chat, everything=everything)
-        answer = await self.call(
-            "get_context", {"messages": [dict(one) for one in messages], "budget": budget, **where}
-        )
+        answer = await self.call("get_context", {"messages": turns_of(messages), "budget": budget, **where})
         ids = tuple(line["id"] for line in answer["lines"] if line["id"])
         return Context(answer["text"], answer["tokens"], ids, answer["truncated"])
 
@@ -274,6 +276,16 @@ def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) ->
     if user:
         return {"mode": "mixed", "selector": {"person_ids": [user], "chat_ids": [f"private:{user}"]}}
     return {"mode": "chat", "selector": chat}
+
+
+def turns_of(messages: Messages) -> list[dict[str, Any]]:
+    """Turns, each a mapping of its own. Raises InvalidRequest for what is none, such as a bare text."""
+    turns: list[Any] = list(messages)
+    if isinstance(messages, Mapping) or not all(isinstance(turn, Mapping) for turn in turns):
+        raise InvalidRequest(
+            'messages: give a list of turns, such as [{"role": "user", "content": "…"}].', field="messages"
+        )
+    return [dict(turn) for turn in turns]
 
 
 def scope_of(user: str, chat: str, *, everything: bool) -> dict[str, Any]:

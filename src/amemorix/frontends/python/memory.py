@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
-from ...errors import DirectoryInUse, MemoryFault, NotReady
+from ...errors import DirectoryInUse, InvalidRequest, MemoryFault, NotReady
 from ...locale import Language, speaking
 from ...location import TOKEN_ENV, config_file, configured_language, locate, project_folder
 from ..daemon import Daemon, daemon_of
@@ -56,6 +56,8 @@ class AsyncMemory(AsyncCalls):
     def __init__(
         self, folder: str | Path | None = None, *, settings: Mapping[str, Any] | None = None, install_model: bool = True
     ) -> None:
+        if str(folder).startswith(("http://", "https://")):
+            raise InvalidRequest(f"{folder} is an address, not a folder: Client asks the daemon there.", field="folder")
         given = Path(data_home() if folder is None else folder).expanduser().absolute()
         named = given.suffix == ".toml"
         self.folder = project_folder(given) if named else given
