@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from amemorix import Memory
 from amemorix.config import Config, default_toml, load
+from amemorix.copies import backup_folder
 from amemorix.frontends.cli import doctor
 from amemorix.frontends.cli.main import COMMANDS, app
 from amemorix.models.local import catalog
@@ -225,8 +227,9 @@ def test_backups_that_do_not_come(stored: Path, place: Path) -> None:
     assert run("backup").exit_code == 0
     assert "backup" not in wrong(examined())
     for manifest in place.rglob("backups/*/manifest.json"):
-        old = json.loads(manifest.read_text("utf-8"))
-        manifest.write_text(json.dumps({**old, "created_at": old["created_at"] - 9000}), "utf-8")
+        backup = backup_folder.read(manifest.parent)
+        assert backup is not None
+        backup_folder.write(manifest.parent, replace(backup.manifest, created_at=backup.manifest.created_at - 9000))
     assert "2.5 h old" in wrong(examined())["backup"]
 
 
