@@ -126,14 +126,14 @@ async def test_a_plain_memory_has_no_key_to_rotate_and_a_deletion_needs_none(tmp
 
 
 async def test_a_keyring_made_of_the_recovery_code_is_not_rotated_for_a_purge_of_before(tmp_path: Path) -> None:
-    async with encrypted(tmp_path) as host:
+    async with encrypted_memory(tmp_path) as host:
         await filled(host)
         done = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True)
         folder = data_of(host)
-    code = Keyring.read(folder / KEYS_FILE, Secret(SECRET.encode())).current.recovery_code
+    code = Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode())).current.recovery_code
     (folder / KEYS_FILE).unlink()
-    Keyring.create(folder, Secret(SECRET.encode()), now=1_800_000_000, recovery=code, database=folder / "memory.db")
-    async with encrypted(tmp_path) as host:
+    Keyring.create(folder, Secret(PASSPHRASE.encode()), now=1_800_000_000, recovery=code, database=folder / "memory.db")
+    async with encrypted_memory(tmp_path) as host:
         for chat in ("here", "there"):  # once the second is purged, the background has looked after the first
             await told(host, "The blue kettle is in the pantry.", chat_id=chat)
             begun = await delete(host, "execute", mode="chat", selector=chat, purge=True, wait=False)
