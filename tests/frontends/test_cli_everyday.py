@@ -109,4 +109,4 @@ def test_a_search_says_that_no_hit_is_likely(config: Path) -> None:
         run("invoke", "search_memory", "--json", '{"query": "kettle coffee", "chat_id": "friends"}').stdout
     )
     shown = run("search", "kettle coffee", "--chat", "friends").stderr
-    assert ("None of these is likely" in shown) is bool(answer["weak"] and answer["hits"])
+    assert ("not sure that one of these" in shown) is bool(answer["weak"] and answer["hits"])

@@ -198,6 +198,12 @@ def test_a_folder_that_others_may_enter(stored: Path, place: Path) -> None:
     assert examined()["folder"][0]["mend"] == f"`chmod 700 {folder}`"
 
 
+def test_a_secret_without_encryption(stored: Path, place: Path) -> None:
+    assert "encryption" not in examined()
+    assert run("config", "set", "storage.encryption.key_file", str(place / "key")).exit_code == 0
+    assert "nothing is encrypted" in wrong(examined())["encryption"]
+
+
 def test_a_clock_that_was_set_back(stored: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = place / "data" / "a-memorix" / "memory.db"
     ahead = file.stat().st_mtime + 7200

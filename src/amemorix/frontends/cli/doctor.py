@@ -33,6 +33,7 @@ from ...runtime.checks import FindingItem
 from ...runtime.environment_checks import disk_findings
 from ...store.access import TimeZones
 from ...store.file_swap import DATABASE_FILE
+from ...store.keys import KEYS_FILE
 from ...store.lock import holder
 from ...version import PACKAGE, __version__, commit, program
 from ..daemon import Daemon, daemon_of
@@ -106,6 +107,10 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
     if owner and not daemon:
         mend = "Stop it to have what is stored checked, or let `amemorix serve` hold the folder for all."
         yield FindingItem("owner", True, f"process {owner} has {folder} open, and is no daemon", mend)
+    secret = config.storage.encryption
+    if (secret.key_file or secret.key_command) and not secret.enabled and not os.path.exists(folder / KEYS_FILE):
+        mend = "`amemorix key enable` encrypts what is stored."
+        yield FindingItem("encryption", False, "a secret is set, but nothing is encrypted", mend)
     if stored:
         yield _backup(folder, config)
     if daemon or (given and stored and not owner):

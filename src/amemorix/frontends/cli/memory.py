@@ -82,7 +82,7 @@ def search(
     if answer["hits"]:
         out().print(hit_table(answer["hits"]))
         if answer["weak"]:
-            remark("None of these is likely to answer it.", "yellow")
+            remark("It is not sure that one of these answers it.", "yellow")
     elif answer["filtered"]:
         say("The chat filter of the configuration leaves this chat out.", "dim")
     else:
