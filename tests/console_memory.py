@@ -57,14 +57,13 @@ PAGES = {
 
 async def say(host: AMemorixHostService, *chats: str) -> None:
     """Store what was said in these chats, and who is related there."""
-    for n, (chat, turns) in enumerate(SAID.items()):
-        if chat not in chats:
-            continue
+    for n, chat in enumerate(chats):
         messages = [
             {"speaker": speaker, "person_id": person, "text": text, "time": f"2025-03-0{n + 1}T09:0{minute}:00Z", "metadata": {"said": text[:200]}}
-            for minute, (speaker, person, text) in enumerate(turns)
+            for minute, (speaker, person, text) in enumerate(SAID[chat])
         ]  # fmt: skip
         await call(host, "ingest_messages", chat_id=chat, messages=messages)
+    for n, chat in enumerate(chats):
         relations = [dict(zip(("subject", "predicate", "object"), one, strict=True)) for one in RELATED[chat]]
         await call(
             host, "ingest_text", external_id=f"n{n}", source_type="note", chat_id=chat, text="Who knows whom.", relations=relations

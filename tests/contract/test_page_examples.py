@@ -111,7 +111,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def at(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     """The address of a daemon, for the pages whose examples ask one."""
-    if any(DAEMON in one.code and not reason(one.code) for one in blocks(request.getfixturevalue("page"))):
+    page = blocks(request.getfixturevalue("page"))
+    if any(DAEMON in one.code and one.language in ("python", "console", "sh") and not reason(one.code) for one in page):
         with daemon(folder / "config" / "a_memorix.toml") as running:
             yield running.url.removeprefix("http://")
     else:
@@ -225,7 +226,7 @@ def test_configurations_name_what_is_there(page: str) -> None:
 
 def test_every_example_is_of_a_kind_that_is_looked_at() -> None:
     assert {one.language for page in PAGES for one in blocks(page)} <= {
-        "", "python", "console", "sh", "toml", "json", "yaml",
+        "", "python", "console", "sh", "toml", "json", "yaml", "nginx",
     }  # fmt: skip
 
 
