@@ -29,6 +29,7 @@ from .language.sentences import dated, retracts, sentences, spans
 from .language.slots import SLOTS, STATEMENT, slot_of
 from .language.typed_values import TypedValue, kin, typed_values
 from .rows import statement_norm
+from .sentence_vectors import SentenceVectors
 from .succession import Compared, reschedules, tells_of_change
 from .timeline import ANY
 
@@ -175,12 +176,14 @@ class ParagraphReader:
     """Reads paragraphs by the names that are known, the lines around them, and what the classifier makes of each sentence."""
 
     def __init__(
-        self, store: MetadataStore, *, indexes: Indexes, zones: TimeZones, embedder: Callable[[], Embedder | None]
-    ) -> None:
+        self, store: MetadataStore, *, indexes: Indexes, zones: TimeZones, embedder: Callable[[], Embedder | None],
+        sentences: SentenceVectors,
+    ) -> None:  # fmt: skip
         self._right_of_way = store.right_of_way
         self._indexes = indexes
         self._zones = zones
         self._embedder = embedder
+        self._sentences = sentences
 
     def read(
         self, db: Connection, ids: Sequence[int], *, wait: bool = False, upto: int = 0
@@ -252,8 +255,7 @@ class ParagraphReader:
                 else:
                     kept += [None] * len(lines)
                     texts += lines
-            # as exact as those that are stored, so that it does not matter which comes first
-            made = iter(embedder.embed(texts).astype(np.float16).astype(np.float32)) if texts else iter(())
+            made = iter(self._sentences.of(embedder, texts))
             return [next(made) if vector is None else vector for vector in kept]
         return none
 

@@ -26,6 +26,7 @@ from .language.slots import STATEMENT
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
 from .reading import LAST, Heard, Paragraph, ParagraphReader, Reading
 from .rows import FactGroup, Transition
+from .sentence_vectors import SentenceVectors
 from .succession import Key, MemUpdateChecker, Statement
 from .timeline import ANY, Point
 
@@ -57,14 +58,15 @@ class FactService(ChangeFollower):
 
     def __init__(
         self, store: MetadataStore, *, settings: Facts, clock: Clock, zones: TimeZones,
-        indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, background: Executor,
+        indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, sentences: SentenceVectors,
+        background: Executor,
     ) -> None:  # fmt: skip
         super().__init__(
             store, background=background, what="reading facts", pause=settings.poll_interval_seconds,
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._clock = clock
-        self._reader = ParagraphReader(store, indexes=indexes, zones=zones, embedder=embedder)
+        self._reader = ParagraphReader(store, indexes=indexes, zones=zones, embedder=embedder, sentences=sentences)
         self._checker = checker
         self._ledger = FactLedger()
 

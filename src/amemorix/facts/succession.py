@@ -27,6 +27,7 @@ from .classifier import classifier
 from .language.slots import STATEMENT, slot_of
 from .language.typed_values import typed_values
 from .rows import Outcome
+from .sentence_vectors import SentenceVectors
 from .timeline import ANY
 from .word_lists import any_of, read_lists
 
@@ -329,6 +330,7 @@ class MemUpdateChecker:
         settings: Facts,
         *,
         embedder: Callable[[], Embedder | None],
+        sentences: SentenceVectors,
         chat: Callable[[], ChatModel | None],
         background: Executor,
         most_texts: int = MOST_TEXTS,
@@ -336,6 +338,7 @@ class MemUpdateChecker:
         self._settings = settings
         self._most_texts = most_texts
         self._embedder = embedder
+        self._sentences = sentences
         self._chat = chat
         self._background = background
         self._known: OrderedDict[str, Said] = OrderedDict()
@@ -420,8 +423,8 @@ class MemUpdateChecker:
         rows += [(mine, other, (new.kind, one.kind)) for one, other in pairs]
         judged = weights.probabilities(rows)
         settled: list[tuple[float, Compared]] = []
-        for place, (one, other) in enumerate(pairs):
-            chances = judged[[place, place + len(pairs)]]
+        both_ways = judged.reshape(2, len(pairs), len(OUTCOMES)).swapaxes(0, 1)
+        for chances, (one, other) in zip(both_ways, pairs, strict=True):
             if (compared := _settled(weights, (new, mine), (one, other), chances)) is not None:
                 settled.append((float(chances[:, 0].min()), compared))
         settled.sort(key=lambda pair: pair[0])  # what can least stand beside it first
@@ -442,7 +445,7 @@ class MemUpdateChecker:
             return known if all(one.vector is None for one in known) else [said(text) for text in texts]
         missing = [t for t in dict.fromkeys(texts) if t not in self._known or self._known[t].vector is None]
         try:
-            made = embedder.embed(missing) if missing else ()
+            made = self._sentences.of(embedder, missing)
         except ModelUnavailable:
             return [said(text) for text in texts]
         for text, vector in zip(missing, made, strict=True):

@@ -22,6 +22,7 @@ from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault, StorageFailure
+from ..facts.sentence_vectors import SentenceVectors
 from ..facts.service import FactService
 from ..facts.succession import MemUpdateChecker
 from ..forgetting.files import purge_again
@@ -120,12 +121,14 @@ class SDKMemoryKernel:
             store, settings=config.extraction, clock=clock, background=background,
             chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
         )  # fmt: skip
+        sentences = SentenceVectors()
         checker = MemUpdateChecker(
-            config.facts, embedder=lambda: self.vectors.configured, chat=lambda: chat, background=background
-        )
+            config.facts, embedder=lambda: self.vectors.configured, sentences=sentences, chat=lambda: chat,
+            background=background,
+        )  # fmt: skip
         self.facts = FactService(
             store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
-            embedder=lambda: self.vectors.configured, checker=checker, background=background,
+            embedder=lambda: self.vectors.configured, checker=checker, sentences=sentences, background=background,
         )  # fmt: skip
         self.episodes = EpisodeService(
             store,

@@ -14,6 +14,7 @@ from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.config.deriving import Facts
 from amemorix.config.model import Embedding
+from amemorix.facts.sentence_vectors import SentenceVectors
 from amemorix.facts.succession import MemUpdateChecker
 from amemorix.models.registry import make_embedder
 from amemorix.testing import ScriptedChat, memory_host
@@ -259,8 +260,9 @@ async def test_what_is_compared_has_its_vectors_however_few_are_kept(local_model
     assert embedder, local_model
     with ThreadPoolExecutor(1) as background:
         checker = MemUpdateChecker(
-            Facts(), embedder=lambda: embedder, chat=lambda: None, background=background, most_texts=1
-        )
+            Facts(), embedder=lambda: embedder, sentences=SentenceVectors(), chat=lambda: None, background=background,
+            most_texts=1,
+        )  # fmt: skip
         for new, known in (("I live in Leeds.", "I have two cats."), ("I moved to York.", "I live in Leeds.")):
             ((near, _),) = await checker.likeness(new, [known])
             assert near, "it is 0 without vectors"
