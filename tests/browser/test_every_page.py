@@ -14,20 +14,23 @@ Open = Callable[..., Browser]
 
 
 SEEN = [name for name in PAGES if name not in ("graph-data", "tuning-report")]
+LINKS_THAT_RUN = "return [...document.querySelectorAll('main a')].filter(one => one.protocol == 'javascript:').length"
+PICTURES = os.environ.get("AMEMORIX_PICTURES")
 LOOKS = [("en", "light"), ("zh", "dark"), ("en", "dark"), ("zh", "light")]
 
 
 def looks(name: str) -> list[tuple[str, str]]:
-    """Both languages, each in one theme; every picture where all are wanted."""
-    first = SEEN.index(name) % 2 * 2
-    return LOOKS if os.environ.get("AMEMORIX_PICTURES") else LOOKS[first : first + 2]
+    """Both languages, each in one theme, in an order that changes by page; all four where pictures are wanted."""
+    place = SEEN.index(name)
+    pair = LOOKS[place % 2 * 2 :][:2]
+    return LOOKS if PICTURES else pair if place % 4 < 2 else pair[::-1]
 
 
 @pytest.mark.parametrize("name", SEEN)
 def test_each_page_runs_nothing_that_was_said_and_is_fit_for_screen_readers_and_telephones(
     open_at: Open, addresses: dict[str, str], shared_memory: str, name: str
 ) -> None:
-    for language, theme in looks(name):
+    for look, (language, theme) in enumerate(looks(name)):
         page = open_at(shared_memory, addresses[name], language=language, theme=theme)
         assert page.one("html").get_attribute("lang") == ("zh-CN" if language == "zh" else "en")
         assert page.one("html").get_attribute("data-theme") == theme
@@ -36,10 +39,13 @@ def test_each_page_runs_nothing_that_was_said_and_is_fit_for_screen_readers_and_
             page.one("#drawing[data-nodes]")
         assert page.driver.execute_script("return window.hacked") is None
         assert not page.all("main img, main script")
-        assert all("javascript:" not in one.get_attribute("href") for one in page.all("main a[href]"))
-        assert page.violations() == []
-        page.picture(f"{name}-{language}-{theme}-wide")
-        page.picture(f"{name}-{language}-{theme}-narrow", 390)
+        assert page.driver.execute_script(LINKS_THAT_RUN) == 0
+        if PICTURES or not look:
+            assert page.violations() == []
+            page.picture(f"{name}-{language}-{theme}-wide")
+        page.resize(390)
+        if PICTURES or look:
+            page.picture(f"{name}-{language}-{theme}-narrow", 390)
         assert not page.too_wide(), f"{name} is wider than a telephone"
         page.resize()
     if name == "fault":

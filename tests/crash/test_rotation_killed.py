@@ -16,10 +16,10 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.copies.backup_folder import BackupFolder
 from amemorix.copies.key_switch import BackupSwitch, decrypt, encrypt
-from amemorix.store.keys import KEYS_FILE, Keyring, Secret, is_plain
+from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
 from amemorix.store.sealed_files import size_of
 from disk_look import READABLE, files_below, not_random, without_plain_bytes
-from encrypted_memory import RAW_KEY, encrypted_memory
+from encrypted_memory import SECRET, encrypted_memory
 from lives import Life, Tell
 
 WRITERS = 40
@@ -55,7 +55,7 @@ def die_before(step: int, folder: Path) -> None:
 
 async def live(tell: Tell, what: str, folder: Path) -> None:
     """Write, and rotate again and again; `step N` dies before the N-th change of a file's name."""
-    async with encrypted_memory(folder, secret=RAW_KEY) as host:
+    async with encrypted_memory(folder) as host:
         for number in range(30):
             await host.invoke(
                 "ingest_text", {"text": "filler " * 500, "external_id": f"f{number}", "source_type": "note"}
@@ -84,7 +84,7 @@ def shows_nothing(folder: Path) -> None:
 
 
 async def holds_everything(folder: Path, told: list[dict[str, Any]]) -> None:
-    async with encrypted_memory(folder, secret=RAW_KEY) as host:
+    async with encrypted_memory(folder) as host:
         held = host.kernel.store.read_here(lambda db: db.execute("select content from paragraphs").fetchall())  # type: ignore[attr-defined]
         assert {line["stored"] for line in told if "stored" in line} <= {content for (content,) in held}
         answer = await host.invoke("memory_key_admin", {"action": "verify"})
@@ -114,7 +114,7 @@ async def test_a_process_killed_at_any_moment_of_a_rotation(tmp_path: Path, seed
 
 async def purge(tell: Tell, what: str, folder: Path) -> None:
     """Purge a chat and have the key rotated; dies before the N-th change of a file's name after the deletion was told."""
-    async with encrypted_memory(folder, secret=RAW_KEY) as host:
+    async with encrypted_memory(folder) as host:
         for chat in ("away", "here"):
             await host.invoke(
                 "ingest_text",
@@ -137,7 +137,7 @@ async def test_a_process_killed_in_a_purge_that_rotates_the_key(tmp_path: Path) 
         life = Life(purge, str(step), folder)
         told = life.rest()
         shows_nothing(folder)
-        async with encrypted_memory(folder, secret=RAW_KEY) as host:
+        async with encrypted_memory(folder) as host:
             key, operation = "", {}
             for _ in range(500):
                 shown = await host.invoke("memory_delete_admin", {"action": "get_operation", "operation_id": "d1"})
@@ -174,7 +174,7 @@ def switched(folder: Path, way: str) -> None:
 
 
 def keyring(folder: Path) -> Keyring:
-    secret = Secret(bytes.fromhex(RAW_KEY), is_key=True)
+    secret = SECRET
     there = (folder / KEYS_FILE).exists()
     return Keyring.read(folder / KEYS_FILE, secret) if there else Keyring.create(folder, secret, now=0)
 
@@ -183,7 +183,7 @@ def keyring(folder: Path) -> Keyring:
 async def test_a_process_killed_while_encryption_is_switched(tmp_path: Path, way: str) -> None:
     before = {} if way == "off" else {"storage.encryption.enabled": False}
     after = {} if way == "on" else {"storage.encryption.enabled": False}
-    async with encrypted_memory(tmp_path, secret=RAW_KEY, **before) as host:
+    async with encrypted_memory(tmp_path, **before) as host:
         await host.invoke("ingest_text", {"text": "The blue kettle.", "external_id": "k", "source_type": "note"})
         host.staging()[0].put("talk.txt", b"a file that waits")
         await host.invoke("memory_runtime_admin", {"action": "backup"})
@@ -197,7 +197,7 @@ async def test_a_process_killed_while_encryption_is_switched(tmp_path: Path, way
         switched(folder, way)
         (backup,) = folder.glob("backups/*/memory.db")
         assert [is_plain(path) for path in (folder / "memory.db", backup)] == [way == "off"] * 2
-        async with encrypted_memory(tmp_path, secret=RAW_KEY, **after) as host:
+        async with encrypted_memory(tmp_path, **after) as host:
             answer = await host.invoke("search_memory", {"query": "kettle"})
             assert [hit["content"] for hit in answer["hits"]] == ["The blue kettle."]
             staged = host.staging()[0]

@@ -20,6 +20,7 @@ from amemorix.testing import memory_host
 from doors import served as daemon
 from endpoint import Reply, ScriptedEndpoint, said, served
 from entrance import call
+from pace import PATIENCE
 
 TOOL: Any = {"type": "function", "function": {"name": "roll", "parameters": {"type": "object", "properties": {}}}}
 
@@ -238,13 +239,13 @@ async def test_models_are_passed_on_and_nothing_else_of_the_endpoint(
 async def test_no_way_of_writing_an_address_leads_elsewhere_at_the_endpoint(
     tmp_path: Path, upstream: ScriptedEndpoint, path: str
 ) -> None:
-    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient() as web:
+    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient(timeout=PATIENCE) as web:
         answer = await web.post(httpx.URL(f"{client.base_url}").copy_with(raw_path=f"/v1/{path}".encode()))
     assert (answer.status_code, upstream.requests) == (404, [])
 
 
 async def test_the_name_of_a_model_is_passed_on_as_it_is_written(tmp_path: Path, upstream: ScriptedEndpoint) -> None:
-    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient() as web:
+    async with bot(tmp_path, upstream) as (client, _), httpx.AsyncClient(timeout=PATIENCE) as web:
         for name in ("meta/llama:free", "a%3Fb", "%252e%252e"):
             await web.post(httpx.URL(f"{client.base_url}").copy_with(raw_path=f"/v1/models/{name}".encode()), json={})
             assert upstream.headers[-1]["path"] == f"/v1/models/{name}"

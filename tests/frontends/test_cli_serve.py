@@ -24,6 +24,7 @@ from amemorix.frontends.http.serving import GRACE_SECONDS
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from daemon_process import Running, daemon
+from pace import PATIENCE
 
 TURN = {"speaker": "Hannah", "text": "I am allergic to peanuts.", "time": "2025-03-02T09:00:00Z", "external_id": "m1"}
 
@@ -46,7 +47,7 @@ def stop(running: Running, number: int = signal.SIGTERM) -> float:
 
 
 def test_a_daemon_answers_and_ends_when_it_is_told_to(config: Path, tmp_path: Path) -> None:
-    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False) as web:
+    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False, timeout=PATIENCE) as web:
         assert web.get("/readyz").json() == {"success": True, "status": "ready"}
         stored = web.post(f"{BASE_PATH}/ingest_messages", json={"chat_id": "c", "messages": [TURN]}).json()
         assert stored["stored_ids"] == ["p1"]
@@ -134,7 +135,7 @@ def test_a_broken_configuration_is_said(config: Path) -> None:
 
 def test_a_large_body_gets_its_answer_over_a_real_socket(config: Path) -> None:
     config.write_text(config.read_text("utf-8") + "\nmax_body_bytes = 100_000\n", "utf-8")
-    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False) as web:
+    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False, timeout=PATIENCE) as web:
         declared = web.post(f"{BASE_PATH}/ingest_text", content=b"x" * 5_000_000)
         assert (declared.status_code, declared.json()["error_code"]) == (413, "too_large")
         chunked = web.post(f"{BASE_PATH}/ingest_text", content=(b"x" * 10_000 for _ in range(500)))

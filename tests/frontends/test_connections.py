@@ -77,7 +77,7 @@ def test_half_sent_requests_of_a_stranger_are_closed_and_others_answered(tmp_pat
             except ConnectionError:
                 continue
         assert all(is_closed(sock) for sock in held)
-        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN, timeout=PATIENCE) as web:
             assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
 
 
@@ -91,7 +91,7 @@ def test_the_oldest_of_too_many_heads_make_way(tmp_path: Path) -> None:
             held.append(stack.enter_context(create_connection(("127.0.0.1", port))))
             held[-1].sendall(HEAD)
         assert all(is_closed(sock) for sock in held[:50])
-        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN, timeout=PATIENCE) as web:
             assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
         held[-1].sendall(b"Connection: close\r\n\r\n")
         held[-1].settimeout(PATIENCE)
@@ -120,7 +120,7 @@ def test_this_machine_holds_as_many_connections_as_it_likes(tmp_path: Path) -> N
         held = [stack.enter_context(create_connection(("127.0.0.1", port))) for _ in range(200)]
         for sock in held:
             sock.sendall(HEAD)
-        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN, timeout=PATIENCE) as web:
             assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
         for sock in held:
             sock.sendall(b"Connection: close\r\n\r\n")

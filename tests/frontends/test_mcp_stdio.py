@@ -84,7 +84,7 @@ async def test_it_asks_the_daemon_that_has_the_folder(config: Path) -> None:
             assert "not bound to 'b'" in await refusal(two, "recall", query="kite", chat="b")
             assert "needs the role write" in await refusal(two, "remember", text="The kite is green.")
 
-            web = httpx2.AsyncClient(headers={"Authorization": "Bearer a"}, trust_env=False)
+            web = httpx2.AsyncClient(headers={"Authorization": "Bearer a"}, trust_env=False, timeout=PATIENCE)
             async with web, Client(streamable_http_client(f"{running.url}/mcp", http_client=web)) as served:
                 assert lines(await ask(served, "timeline")) == ["The kite is red."], "the daemon itself is a server too"
                 started = time.monotonic()

@@ -27,10 +27,10 @@ from amemorix.errors import MemoryFault
 from amemorix.indexes.snapshot import Pointer
 from amemorix.store import copies as copy_rows
 from amemorix.store.compaction import open_copy
-from amemorix.store.keys import KEYS_FILE, Keyring, Secret
+from amemorix.store.keys import KEYS_FILE, Keyring
 from amemorix.store.sealed_files import CHUNK, SealedWriter, opened_chunks
 from amemorix.store.sqlite import Database
-from encrypted_memory import RAW_KEY, encrypted_memory
+from encrypted_memory import SECRET, encrypted_memory
 from entrance import admin_of, contents, data_of, said, told
 from import_entrance import imported
 
@@ -57,7 +57,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
 
 async def filled(place: Path) -> Memory:
     states, killed = list[list[str]](), place / "killed"
-    async with encrypted_memory(place, secret=RAW_KEY) as host:
+    async with encrypted_memory(place) as host:
         for number in range(12):
             await told(host, f"The kettle number {number} is in the pantry.", relations=[
                 {"subject": f"kettle {number}", "predicate": "stands in", "object": "pantry"}])  # fmt: skip
@@ -76,9 +76,7 @@ async def filled(place: Path) -> Memory:
         killed.mkdir()
         for name in ("memory.db", "memory.db-wal", KEYS_FILE):
             shutil.copyfile(folder / name, killed / name)
-    return Memory(
-        folder, export, Keyring.read(folder / KEYS_FILE, Secret(bytes.fromhex(RAW_KEY), is_key=True)), killed, states
-    )
+    return Memory(folder, export, Keyring.read(folder / KEYS_FILE, SECRET), killed, states)
 
 
 def texts(reader: Callable[[Any], Any]) -> list[str]:
@@ -211,7 +209,7 @@ def test_chunks_and_files_that_change_places_are_noticed(memory: Memory, tmp_pat
 
 
 def test_every_byte_of_the_keys_is_noticed_or_means_the_same(memory: Memory) -> None:
-    rng, path, secret = random.Random(5), memory.folder / KEYS_FILE, Secret(bytes.fromhex(RAW_KEY), is_key=True)
+    rng, path, secret = random.Random(5), memory.folder / KEYS_FILE, SECRET
 
     def known() -> Any:
         ring = Keyring.read(path, secret)

@@ -16,7 +16,7 @@ from amemorix import AMemorixHostService
 from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store import copies as copy_rows
 from amemorix.store.compaction import one_transaction, open_copy
-from amemorix.store.keys import KEYS_FILE, Keyring, Secret
+from amemorix.store.keys import KEYS_FILE, Keyring
 from disk_look import (
     READABLE,
     files_below,
@@ -27,7 +27,7 @@ from disk_look import (
     repeated_blocks,
     without_plain_bytes,
 )
-from encrypted_memory import PASSPHRASE, encrypted_memory
+from encrypted_memory import SECRET, encrypted_memory
 from entrance import admin_of, data_of, said, told
 from import_entrance import imported
 
@@ -166,7 +166,7 @@ async def test_every_file_is_random_bytes_and_holds_nothing_of_the_plain_twin(tm
 def in_the_midst_of_a_change(folder: Path) -> Iterator[Path]:
     """The rollback journal of a backup, while a purge or a restore rewrites it."""
     database = next(folder.glob("backups/*/memory.db"))
-    with open_copy(database, Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode()))) as db, one_transaction(db):
+    with open_copy(database, Keyring.read(folder / KEYS_FILE, SECRET)) as db, one_transaction(db):
         db.execute("pragma cache_size = 10")  # so that pages are written before the end
         db.execute("update paragraphs set content = content || '!'")
         yield database.with_name("memory.db-journal")

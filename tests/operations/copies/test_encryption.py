@@ -17,11 +17,11 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig, StorageFailure
 from amemorix.store import driver
-from amemorix.store.keys import KEYS_FILE, Keyring, Secret
+from amemorix.store.keys import KEYS_FILE, Keyring
 from amemorix.store.sealed_files import SealedFolder, load_bytes
 from amemorix.testing import memory_host, pause_background
 from disk_look import READABLE, files_below
-from encrypted_memory import ENCRYPTED, PASSPHRASE, encrypted_memory
+from encrypted_memory import ENCRYPTED, PASSPHRASE, SECRET, encrypted_memory
 from entrance import admin_of, call, contents, data_of, said, told
 
 keys_of, runtime = admin_of("memory_key_admin"), admin_of("memory_runtime_admin")
@@ -180,7 +180,7 @@ async def test_a_snapshot_file_of_another_place_is_not_taken(tmp_path: Path) -> 
         folder = data_of(host)
         await fill(host)
     codes, bits = next(folder.rglob("codes.npy")), next(folder.rglob("bits.npy"))
-    keys = Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode()))
+    keys = Keyring.read(folder / KEYS_FILE, SECRET)
     load_bytes(SealedFolder(codes.parent, keys), codes.name)
     older = codes.parent.with_name("snapshot-1-1-1")
     older.mkdir()
@@ -262,7 +262,7 @@ async def test_another_secret_opens_what_was_there(tmp_path: Path) -> None:
     async with encrypted_memory(tmp_path, secret=new) as host:
         assert await contents(host, "kettle") == ["The blue kettle."]
     with pytest.raises(StorageFailure, match="does not fit"):
-        async with encrypted_memory(tmp_path):
+        async with encrypted_memory(tmp_path, secret=PASSPHRASE):
             pass
 
 
@@ -328,7 +328,7 @@ def encrypted_file(host: AMemorixHostService, name: str) -> Any:
 
 async def test_keys_and_secrets_are_told_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    async with encrypted_memory(tmp_path) as host:
+    async with encrypted_memory(tmp_path, secret=PASSPHRASE) as host:
         await told(host, "The blue kettle.")
         ring = host.kernel.store.keys
         assert ring is not None
@@ -363,8 +363,8 @@ async def test_an_export_is_encrypted_and_read_again(tmp_path: Path, by: str) ->
     )
     opening = {"identity_env": "ID"} if by == "recipients" else {"passphrase_env": "PASS"}
     async with memory_host(tmp_path / "one", environ=environ, **ENCRYPTED) as host:
-        for number in range(300):
-            await told(host, f"The blue kettle number {number}.", external_id=str(number))
+        lines = [{"speaker": "Ann", "text": f"The blue kettle number {number}."} for number in range(300)]
+        await call(host, "ingest_messages", chat_id="c", messages=lines)
         await host.settle(600)
         await pause_background(host)
         answer = await host.invoke("memory_runtime_admin", {"action": "export", "plain": False})

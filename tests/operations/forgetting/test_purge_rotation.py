@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 from amemorix import AMemorixHostService
-from amemorix.store.keys import KEYS_FILE, Keyring, Secret
+from amemorix.store.keys import KEYS_FILE, Keyring
 from amemorix.testing import memory_host
-from encrypted_memory import PASSPHRASE, encrypted_memory
+from encrypted_memory import SECRET, encrypted_memory
 from entrance import admin_of, call, contents, data_of, refused, told
 
 keys_of, delete, runtime = (
@@ -47,7 +47,7 @@ async def test_nothing_that_was_copied_before_can_be_read_with_the_keys_that_are
     async with encrypted_memory(tmp_path / "memory") as host:
         await filled(host)
         before = copied(host, tmp_path / "copied")
-        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(PASSPHRASE.encode()))
+        ring = Keyring.read(data_of(host) / KEYS_FILE, SECRET)
         assert ring.fitting(before) is not None
 
         done = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True)
@@ -59,7 +59,7 @@ async def test_nothing_that_was_copied_before_can_be_read_with_the_keys_that_are
         assert await contents(host, "kettle") == ["The blue kettle is in the pantry."]
         assert await contents(host, "Zanzibar pineapple") == []
         assert await keys_left(host, ["k2"]) == ["k2"], "nothing needs the old one: it is forgotten"
-        ring = Keyring.read(data_of(host) / KEYS_FILE, Secret(PASSPHRASE.encode()))
+        ring = Keyring.read(data_of(host) / KEYS_FILE, SECRET)
         assert ring.fitting(before) is None
         assert (await keys_of(host, "verify"))["problems"] == []
     async with encrypted_memory(tmp_path / "memory") as host:
@@ -130,9 +130,9 @@ async def test_a_keyring_made_of_the_recovery_code_is_not_rotated_for_a_purge_of
         await filled(host)
         done = await delete(host, "execute", mode="chat", selector="away", purge=True, rotate=True)
         folder = data_of(host)
-    code = Keyring.read(folder / KEYS_FILE, Secret(PASSPHRASE.encode())).current.recovery_code
+    code = Keyring.read(folder / KEYS_FILE, SECRET).current.recovery_code
     (folder / KEYS_FILE).unlink()
-    Keyring.create(folder, Secret(PASSPHRASE.encode()), now=1_800_000_000, recovery=code, database=folder / "memory.db")
+    Keyring.create(folder, SECRET, now=1_800_000_000, recovery=code, database=folder / "memory.db")
     async with encrypted_memory(tmp_path) as host:
         for chat in ("here", "there"):  # once the second is purged, the background has looked after the first
             await told(host, "The blue kettle is in the pantry.", chat_id=chat)

@@ -25,7 +25,7 @@ _CLAUSE = re.compile(
     r"[,，。;；!！?？~…()（）\n]+|\.(?=\s|$)|\s+-+\s+|(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])|\s(?=(?:and|but|so|because) (?:i|we|my|our|i'm|i've|we're)\b)",
     re.I,
 )
-_LIST = re.compile(r"\s*(?:[,，、/&]|和|及|以及|还有|跟|\band\b|\bor\b|\bnor\b)\s*(?:and\b|or\b)?\s*", re.I)
+_LIST = re.compile(r"(\s*(?:[,，、/&]|和|及|以及|还有|跟|\band\b|\bor\b|\bnor\b)\s*(?:and\b|or\b)?\s*)", re.I)
 _THIRD = {
     "is": "am", "has": "have", "lives": "live", "works": "work", "goes": "go", "attends": "attend", "studies": "study",
     "speaks": "speak", "eats": "eat", "drinks": "drink", "resides": "reside", "comes": "come", "avoids": "avoid", "was": "was",
@@ -184,11 +184,22 @@ def _cut(rest: str) -> str:
 
 
 def _listed(rest: str) -> list[str]:
-    """The values of a list such as 花生、虾和蟹, as long as nothing else is said."""
-    found: list[str] = []
-    for part in _LIST.split(re.split(r"[。.;；!！?？()（）\n]", rest)[0]):
+    """The values of a list such as 花生、虾和蟹, as long as nothing else is said.
+
+    With a comma a list goes on that ends with another word ("nuts, milk and eggs") or has more of them ("nuts, milk, eggs");
+    else another clause begins: "nuts, sorry", "nuts and milk, sorry".
+    """
+    first, *more = _LIST.split(re.split(r"[。.;；!！?？()（）\n]", rest)[0])
+    found, is_comma = [_cut(first)], [join.strip() in (",", "，") for join in more[::2]]
+    if found[0] != first.strip():
+        return found
+    closed = is_comma.index(False) if False in is_comma else len(is_comma)
+    end = is_comma.index(True, closed) if True in is_comma[closed:] else len(is_comma)
+    for part in more[1::2][: 0 if is_comma == [True] else end]:
         value = _cut(part)
-        if found and (not _fits("food", value) or len(value.split()) > 3 or len(value) > 20):
+        if _table().shapes["list_not"].search(value) or not _fits("food", value):
+            break
+        if len(value.split()) > 3 or len(value) > 20:
             break
         found.append(value)
         if value != part.strip():
