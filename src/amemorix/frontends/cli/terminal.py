@@ -13,17 +13,26 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from ...errors import InvalidConfig, MemoryFault
+from ...errors import InvalidConfig, MemoryFault, NotFound
 from ...locale import speaking, spoken, told, word
-from ...location import config_file, configured_language
+from ...location import (
+    DATA_DIR,
+    config_file,
+    configured_language,
+    data_folder,
+    data_home,
+    project_folder,
+    remembered_folder,
+)
+from ...store.file_swap import DATABASE_FILE
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
 __all__ = [
-    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "counted", "out", "print_json", "progress_bars", "remark",
-    "localised_command", "print_stored", "say", "shown_in", "translate_typer",
+    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "MemoryPath", "columns", "counted", "localised_command", "out",
+    "print_json", "print_stored", "progress_bars", "remark", "require_memory", "say", "shown_in", "translate_typer",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -40,11 +49,40 @@ def _config_file(context: typer.Context, given: Path) -> Path:
     return file
 
 
+def require_memory(file: Path) -> None:
+    """Raise NotFound if there is no memory of a configuration file, written or with the defaults; nothing is made."""
+    database = data_folder(file.absolute(), DATA_DIR) / DATABASE_FILE
+    if file.exists() or database.exists() or remembered_folder(file):
+        return
+    folder = project_folder(file)
+    here, usual = folder == Path(), file in (folder / DEFAULT_CONFIG, folder / DEFAULT_CONFIG.name)
+    prepares = f"`amemorix init{'' if here else f' {folder}'}` or " if usual else ""
+    serves = f"`amemorix serve{'' if file == DEFAULT_CONFIG else f' -c {folder if usual else file}'}`"
+    own = data_home() / DEFAULT_CONFIG.name
+    raise NotFound(
+        f"There is no memory in {folder.absolute() if here else folder}: {prepares}{serves} begins one; "
+        f"`-c {own if own.exists() else 'PATH'}` names another.", field="config",
+    )  # fmt: skip
+
+
+def _memory_file(context: typer.Context, given: Path) -> Path:
+    file = _config_file(context, given)
+    require_memory(file)
+    return file
+
+
 ConfigPath = Annotated[
     Path,
     typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_config_file,
                  help="Configuration file, or the folder of a memory; it is written if it is missing."),
 ]  # fmt: skip
+"""Of a command that may begin a memory."""
+MemoryPath = Annotated[
+    Path,
+    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_memory_file,
+                 help="Configuration file, or the folder of a memory."),
+]  # fmt: skip
+"""Of a command on a memory that is there."""
 
 
 def out() -> Console:

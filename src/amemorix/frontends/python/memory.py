@@ -15,7 +15,7 @@ import httpx
 
 from ...errors import DirectoryInUse, InvalidRequest, MemoryFault, NotReady
 from ...locale import Language, speaking
-from ...location import TOKEN_ENV, config_file, configured_language, locate, project_folder
+from ...location import TOKEN_ENV, config_file, configured_language, data_home, locate, project_folder
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
 from ..transport import DaemonMemory, LocalMemory, client_of
@@ -24,22 +24,10 @@ from .calls import Answering, AsyncCalls
 if TYPE_CHECKING:
     from ...host.service import AMemorixHostService
 
-__all__ = ["DAEMON", "AsyncClient", "AsyncMemory", "data_home"]
+__all__ = ["DAEMON", "AsyncClient", "AsyncMemory"]
 
 log = logging.getLogger(__name__)
 DAEMON = "http://127.0.0.1:7400"
-
-
-def data_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a memory lies that is given no folder: `AMEMORIX_HOME`, else the user's data directory."""
-    if given := environ.get("AMEMORIX_HOME"):
-        return Path(given)
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "amemorix"
-    if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "amemorix"
-    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "amemorix"
 
 
 class AsyncMemory(AsyncCalls):
