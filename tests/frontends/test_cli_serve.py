@@ -111,6 +111,7 @@ def test_the_token_comes_from_the_environment(config: Path) -> None:
         refused = command(config, "stats")
         assert refused.exit_code == 1
         assert "A token is needed" in refused.stderr
+        assert "MEMORY_TOKEN_OF_THE_TEST" in refused.stderr
 
 
 def test_a_port_in_use_is_said(config: Path) -> None:

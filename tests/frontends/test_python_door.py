@@ -237,6 +237,8 @@ def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path)
                 client.search("x", user="ann", limit=0)
             with pytest.raises(InvalidRequest, match="cannot be sent"):
                 client.add("x", user="ann", metadata={"raw": b"x"})
+        with Client(running.url.removeprefix("http://")) as client:
+            assert client.texts(user="ann")
         with Memory(tmp_path) as memory:
             assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 
@@ -349,6 +351,22 @@ async def test_what_was_closed_is_opened_again_by_open_alone(tmp_path: Path) -> 
         await memory.add("I live in York", user="ann")
     async with memory:
         assert [text.text for text in await memory.texts(user="ann")] == ["I live in Leeds"]
+
+
+@pytest.mark.parametrize("url", ["", "ftp://127.0.0.1:7400", "unix:///run/memory"])
+def test_what_is_no_address_of_a_daemon_is_said(url: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"url: .* such as http://127\.0\.0\.1:7400"):
+        Client(url)
+
+
+def test_an_id_of_the_callers_own_is_no_id_of_the_memory(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("The hut is closed in winter", chat="club", id="hut")
+        for call in (memory.get, lambda id: memory.update(id, "x"), lambda id: memory.update(id, metadata={}),
+                     lambda id: memory.forget(id=id), lambda id: memory.forget(id=["p1", id])):  # fmt: skip
+            with pytest.raises(InvalidRequest, match=r"^id: 'hut' is no id of the memory: it gives ids such as p12"):
+                call("hut")
+        assert memory.get("p1")
 
 
 @pytest.mark.parametrize(("status", "body"), [(200, "[]"), (200, "{}"), (404, '{"detail": "Not Found"}'), (403, "{}")])

@@ -113,10 +113,11 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     text = configuration.patched(old, patch)
     after = configuration.parse(text, str(config))
     daemon = daemon_of(config)
-    client = client_of(daemon, (before or after).http.token_env) if daemon else None
+    token_env = (before or after).http.token_env
+    client = client_of(daemon, token_env) if daemon else None
     configuration.write_text(config, text, backups=after.advanced.config_backups)
     try:
-        waiting = asyncio.run(_told(client)) if client else []
+        waiting = asyncio.run(_told(client, token_env)) if client else []
     except Refused:
         configuration.write_text(config, old, backups=0)
         raise
@@ -126,11 +127,12 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
 
 
-async def _told(daemon: httpx.AsyncClient) -> list[str]:
+async def _told(daemon: httpx.AsyncClient, token_env: str) -> list[str]:
     """Have the daemon that runs with the file apply it; returns the settings that wait for its restart."""
     async with daemon as client:
         try:
-            return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
+            memory = DaemonMemory(client, token_env)
+            return (await answered(memory, "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
         except (NotReady, Forbidden) as fault:
             remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
     return []

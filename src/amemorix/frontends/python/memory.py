@@ -142,18 +142,22 @@ class AsyncMemory(AsyncCalls):
 
     async def _asking(self, daemon: Daemon) -> DaemonMemory:
         place = locate(self.config_path)
-        client = client_of(daemon, place.token_env if place else TOKEN_ENV)
-        await self._ways.enter_async_context(client)
-        return DaemonMemory(client)
+        token_env = place.token_env if place else TOKEN_ENV
+        client = await self._ways.enter_async_context(client_of(daemon, token_env))
+        return DaemonMemory(client, token_env)
 
 
 class AsyncClient(AsyncCalls):
     """A memory behind HTTP: `async with AsyncClient("http://127.0.0.1:7400", token="…") as memory: …`.
 
-    The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of `http.tokens_file`; the environment's when not given.
+    Without `http://` or `https://` the address is taken for `http://`. The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of `http.tokens_file`; the environment's when not given.
     """
 
     def __init__(self, url: str = DAEMON, token: str = "", *, timeout: float = 600.0) -> None:
+        if not url.startswith(("http://", "https://")):
+            if "://" in url or not url:
+                raise InvalidRequest(f"url: {url!r} is no address of a daemon, such as {DAEMON}.", field="url")
+            url = f"http://{url}"
         token = usable_token(token or os.environ.get(TOKEN_ENV, ""), "token")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
