@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
@@ -392,6 +393,27 @@ def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
         (new,) = memory.update(id_, "The lease runs on and on").ids
         after = memory.call("memory_text_admin", action="get", ids=[new], scope="all")["items"][0]["expires_at"]
         assert after == before > 250_000_000_000
+
+
+def test_what_is_added_with_an_expiry_keeps_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        until = datetime(2200, 1, 2, tzinfo=UTC)
+        memory.add("The door code is 4711", chat="club", id="code", expires_at=until)
+        memory.add(messages=[{"role": "user", "content": "I am in Rome"}], user="ann", expires_at=until)
+        kept = memory.call("memory_text_admin", action="list", scope="all")["items"]
+        assert {one["text"]: one["expires_at"] for one in kept} == {
+            "The door code is 4711": until.timestamp(), "I am in Rome": until.timestamp()
+        }  # fmt: skip
+        memory.add("The door code is 4711", chat="club", id="code", expires_at="never")
+        assert memory.call("memory_text_admin", action="get", ids=["p1"], scope="all")["items"][0]["expires_at"] is None
+        before = time.time()
+        (id_,) = memory.add("Lights out at ten", everything=True, ttl_seconds=3600).ids
+        (item,) = memory.call("memory_text_admin", action="get", ids=[id_], scope="all")["items"]
+        assert before + 3600 <= item["expires_at"] <= time.time() + 3600
+        with pytest.raises(InvalidRequest, match="expires_at has passed"):
+            memory.add("The bell is broken", chat="club", expires_at=datetime(2020, 1, 2, tzinfo=UTC))
+        with pytest.raises(InvalidRequest, match="expires_at and ttl_seconds"):
+            memory.add("x", chat="club", expires_at=until, ttl_seconds=1)
 
 
 @pytest.mark.parametrize("until", [datetime(5500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])

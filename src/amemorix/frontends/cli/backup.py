@@ -80,9 +80,12 @@ def backups(config: MemoryPath = DEFAULT_CONFIG) -> None:
 
 def restore(
     which: Annotated[str, typer.Argument(metavar="BACKUP", help="The id of a backup, or its folder.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Put a backup in the place of all that is stored, which is set aside as a backup first."""
+    if not (yes or typer.confirm(told("Put it in the place of all that is stored?"))):
+        raise typer.Exit(1)
     done = asyncio.run(_closed(config, lambda memory: memory.restore(which)))
     if done:
         restored, aside = done.backup.manifest.id, done.aside.manifest.id if done.aside else ""

@@ -70,6 +70,7 @@ def read_arguments(given: str) -> dict[str, Any]:
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")] = "",
     chat: Annotated[str, typer.Option(help="The chat that asks.")] = "",
+    user: Annotated[str, typer.Option(help="The user who asks; without a chat in their private one.")] = "",
     mode: Annotated[Mode, typer.Option(help="How to search.")] = "search",
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most hits.")] = 5,
     person: Annotated[str, typer.Option(help="Only what is bound to this person.")] = "",
@@ -79,12 +80,12 @@ def search(
 ) -> None:
     """Search the memory, and say of each hit why it was found."""
     wanted = {
-        "query": query, "chat_id": chat, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
+        "query": query, "chat_id": chat, "user_id": user, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
         "time_end": until,
     }  # fmt: skip
-    if not chat:
+    if not (chat or user):
         wanted["scope"] = "all"
-        remark("Every chat is searched; --chat names one.", "dim")
+        remark("Every chat is searched; --chat or --user names one.", "dim")
     answer = ask(config, "search_memory", {name: value for name, value in wanted.items() if value})
     if answer["degraded"]:
         remark(f"Not answering: {', '.join(answer['degraded'])}.", "yellow")

@@ -88,12 +88,14 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
     async def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
-        id: str = "", metadata: Mapping[str, Any] | None = None, everything: bool = False,
+        id: str = "", metadata: Mapping[str, Any] | None = None, expires_at: Moment = None,
+        ttl_seconds: float | None = None, everything: bool = False,
     ) -> Added:  # fmt: skip
         """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
 
-        `id` is your own: the same id and text again changes nothing, another text replaces it. `everything=True` stores a
-        note that every chat may see. Durable when it returns.
+        `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
+        on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
+        see. Durable when it returns.
         """
         turns = turns_of(messages)
         if text and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -103,6 +105,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         if everything and (user or chat or turns):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
+        expiry = {"expires_at": expires_at, "ttl_seconds": ttl_seconds}
         if turns or user:
             if turns and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
@@ -110,10 +113,10 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
             if chat and user:  # a user_id beside it would make the chat their private one
                 turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
-            answer = await self.call("ingest_messages", {"messages": turns, **where})
+            answer = await self.call("ingest_messages", {"messages": turns, **where, **expiry})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
-            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
+            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where, **expiry})
         return added_of(answer)
 
     async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
