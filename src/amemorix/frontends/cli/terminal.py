@@ -55,14 +55,15 @@ def require_memory(file: Path) -> None:
     if file.exists() or database.exists() or remembered_folder(file):
         return
     folder = project_folder(file)
-    here, usual = folder == Path(), file in (folder / DEFAULT_CONFIG, folder / DEFAULT_CONFIG.name)
-    prepares = f"`amemorix init{'' if here else f' {folder}'}` or " if usual else ""
-    serves = f"`amemorix serve{'' if file == DEFAULT_CONFIG else f' -c {folder if usual else file}'}`"
+    place = folder if folder.parts else folder.absolute()
     own = data_home() / DEFAULT_CONFIG.name
-    raise NotFound(
-        f"There is no memory in {folder.absolute() if here else folder}: {prepares}{serves} begins one; "
-        f"`-c {own if own.exists() else 'PATH'}` names another.", field="config",
-    )  # fmt: skip
+    another = own if own.exists() else "PATH"
+    if file in (folder / DEFAULT_CONFIG, folder / DEFAULT_CONFIG.name):
+        init, serve = (f" {folder}", f" -c {folder}") if folder.parts else ("", "")
+        told = f"There is no memory in {place}: `amemorix init{init}` or `amemorix serve{serve}` begins one; `-c {another}` names another."
+    else:
+        told = f"There is no memory in {place}: `amemorix serve -c {file}` begins one; `-c {another}` names another."
+    raise NotFound(told, field="config")
 
 
 def _memory_file(context: typer.Context, given: Path) -> Path:
