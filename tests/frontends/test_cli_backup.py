@@ -68,7 +68,7 @@ def test_a_backup_is_made_listed_and_restored() -> None:
     assert id_ in good("backups")
 
     asked = CliRunner().invoke(app, ["restore", id_], input="n\n")
-    assert asked.exit_code == 1 and "Put it in the place of all that is stored?" in asked.output
+    assert asked.exit_code == 1 and "Put the backup in the place of all that is stored?" in asked.output
     assert paragraphs() == 2
 
     restored = good("restore", "--yes", id_)

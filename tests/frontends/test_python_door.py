@@ -354,7 +354,7 @@ async def test_what_was_closed_is_opened_again_by_open_alone(tmp_path: Path) -> 
         assert [text.text for text in await memory.texts(user="ann")] == ["I live in Leeds"]
 
 
-@pytest.mark.parametrize("url", ["", "ftp://127.0.0.1:7400", "unix:///run/memory"])
+@pytest.mark.parametrize("url", ["", "http://", "ftp://127.0.0.1:7400", "unix:///run/memory"])
 def test_what_is_no_address_of_a_daemon_is_said(url: str) -> None:
     with pytest.raises(InvalidRequest, match=r"url: .* such as http://127\.0\.0\.1:7400"):
         Client(url)

@@ -277,7 +277,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
             if id_ in rows
         ]
         took_part = [row for one in item.participants if (row := person_rows.by_id(db, one)) is not None]
-        names = {key: name for key, name in person_names(db, took_part, scopes).values() if name != key}
+        names = {key: name for key, name in person_names(db, took_part, scopes).values() if name not in ("", key)}
         return OneEpisode(episode=item, paragraphs=paragraphs, names=names, stale=stale)
 
     found = await kernel.store.read(read)

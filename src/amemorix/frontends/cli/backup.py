@@ -84,7 +84,7 @@ def restore(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Put a backup in the place of all that is stored, which is set aside as a backup first."""
-    if not (yes or typer.confirm(told("Put it in the place of all that is stored?"))):
+    if not (yes or typer.confirm(told("Put the backup in the place of all that is stored?"))):
         raise typer.Exit(1)
     done = asyncio.run(_closed(config, lambda memory: memory.restore(which)))
     if done:

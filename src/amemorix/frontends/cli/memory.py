@@ -70,7 +70,9 @@ def read_arguments(given: str) -> dict[str, Any]:
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")] = "",
     chat: Annotated[str, typer.Option(help="The chat that asks.")] = "",
-    user: Annotated[str, typer.Option(help="The user who asks: in their private chat, unless --chat names another.")] = "",
+    user: Annotated[
+        str, typer.Option(help="The user who asks: in their private chat, unless --chat names another.")
+    ] = "",
     mode: Annotated[Mode, typer.Option(help="How to search.")] = "search",
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most hits.")] = 5,
     person: Annotated[str, typer.Option(help="Only what is bound to this person.")] = "",

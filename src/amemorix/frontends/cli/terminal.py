@@ -24,7 +24,6 @@ from ...location import (
     project_folder,
     remembered_folder,
 )
-from ...store.file_swap import DATABASE_FILE
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,8 +50,7 @@ def _config_file(context: typer.Context, given: Path) -> Path:
 
 def require_memory(file: Path) -> None:
     """Raise NotFound if there is no memory of a configuration file, written or with the defaults; nothing is made."""
-    database = data_folder(file.absolute(), DATA_DIR) / DATABASE_FILE
-    if file.exists() or database.exists() or remembered_folder(file):
+    if file.exists() or data_folder(file.absolute(), DATA_DIR).exists() or remembered_folder(file):
         return
     folder = project_folder(file)
     place = folder if folder.parts else folder.absolute()
@@ -60,10 +58,10 @@ def require_memory(file: Path) -> None:
     another = own if own.exists() else "PATH"
     if file in (folder / DEFAULT_CONFIG, folder / DEFAULT_CONFIG.name):
         init, serve = (f" {folder}", f" -c {folder}") if folder.parts else ("", "")
-        told = f"There is no memory in {place}: `amemorix init{init}` or `amemorix serve{serve}` begins one; `-c {another}` names another."
+        text = f"There is no memory in {place}: `amemorix init{init}` or `amemorix serve{serve}` begins one; `-c {another}` names another."
     else:
-        told = f"There is no memory in {place}: `amemorix serve -c {file}` begins one; `-c {another}` names another."
-    raise NotFound(told, field="config")
+        text = f"There is no memory in {place}: `amemorix serve -c {file}` begins one; `-c {another}` names another."
+    raise NotFound(text, field="config")
 
 
 def _memory_file(context: typer.Context, given: Path) -> Path:

@@ -150,14 +150,15 @@ class AsyncMemory(AsyncCalls):
 class AsyncClient(AsyncCalls):
     """A memory behind HTTP: `async with AsyncClient("http://127.0.0.1:7400", token="…") as memory: …`.
 
-    Without `http://` or `https://` the address is taken for `http://`. The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of `http.tokens_file`; the environment's when not given.
+    An address without `https://` is asked by HTTP. The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of
+    `http.tokens_file`; the environment's when not given.
     """
 
     def __init__(self, url: str = DAEMON, token: str = "", *, timeout: float = 600.0) -> None:
-        if not url.startswith(("http://", "https://")):
-            if "://" in url or not url:
-                raise InvalidRequest(f"url: {url!r} is no address of a daemon, such as {DAEMON}.", field="url")
-            url = f"http://{url}"
+        scheme, _, host = url.rpartition("://")
+        if not host or scheme.lower() not in ("", "http", "https"):
+            raise InvalidRequest(f"url: {url!r} is no address of a daemon, such as {DAEMON}.", field="url")
+        url = url if scheme else f"http://{url}"
         token = usable_token(token or os.environ.get(TOKEN_ENV, ""), "token")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
