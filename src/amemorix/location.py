@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 __all__ = [
-    "DATA_DIR", "TOKEN_ENV", "Location", "config_file", "configured_language", "data_folder", "folder_note", "locate",
+    "DATA_DIR", "TOKEN_ENV", "Location", "config_file", "configured_language", "data_folder", "data_home", "folder_note", "locate",
     "project_folder",
     "remembered_folder",
 ]  # fmt: skip
@@ -61,6 +64,18 @@ def data_folder(path: Path, given: str) -> Path:
     Raises RuntimeError, ValueError or OSError: no such user, a NUL character, a loop of links.
     """
     return (project_folder(path) / Path(given).expanduser()).resolve()
+
+
+def data_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a memory lies that is given no folder: `AMEMORIX_HOME`, else the user's data directory."""
+    if given := environ.get("AMEMORIX_HOME"):
+        return Path(given)
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "amemorix"
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "amemorix"
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "amemorix"
 
 
 def project_folder(path: Path) -> Path:

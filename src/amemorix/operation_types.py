@@ -2595,6 +2595,7 @@ class OneEpisode(TypedDict):
     timezone: str
     episode: EpisodeItem | None
     paragraphs: list[EpisodeParagraph]
+    names: dict[str, str]
     stale: bool
     disabled: bool
 

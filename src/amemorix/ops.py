@@ -206,10 +206,11 @@ class Operations(Generic[Kernel]):
 
     def named(self, component: Any, action: Any) -> tuple[str, str] | None:
         """Component and action by the names that they have now; None if there is no such operation."""
-        op = self._find(component, action)
+        op = self.find(component, action)
         return None if op is None else (op.component, op.action or "")
 
-    def _find(self, component: Any, action: Any) -> Operation | None:
+    def find(self, component: Any, action: Any) -> Operation | None:
+        """The operation of that name, older ones included; None if there is none."""
         if not isinstance(component, str) or not isinstance(action, str | None):
             return None
         component = self._older.get(component, component)
@@ -218,7 +219,7 @@ class Operations(Generic[Kernel]):
 
     def nothing_destroyed(self, component: Any, args: Any) -> dict[str, Any]:
         """What a destructive operation answers that has done nothing; empty of any other, and of none."""
-        op = self._find(component, args.get("action") if isinstance(args, dict) else None)
+        op = self.find(component, args.get("action") if isinstance(args, dict) else None)
         return op.response().model_dump(mode="json") if op and op.effect == "destructive" else {}
 
     def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, dict[str, Any]]:

@@ -97,8 +97,8 @@ def test_a_catalogue_is_read_as_it_was_written() -> None:
             "没有组件 'serach'。是不是想写 'search_memory'？",
         ),
         (
-            "The daemon refused: The token is wrong. Set its token in the environment.",
-            "守护进程拒绝了请求：令牌错误。请在环境变量中设置它的令牌。",
+            "The daemon refused: The token is wrong. Set its token in the environment variable AMEMORIX_TOKEN.",
+            "守护进程拒绝了请求：令牌错误。请在环境变量 AMEMORIX_TOKEN 中设置它的令牌。",
         ),
         ("operation_id: d5 was restored already.", "operation_id：d5 已经恢复。"),
         (

@@ -30,6 +30,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands find this configuration without being told."""
     path = scratch_config(tmp_path, {"embedding.provider": "none"})
     monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("AMEMORIX_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     return path
@@ -170,11 +171,50 @@ def test_a_directory_in_use_by_another_program_is_said(tmp_path: Path) -> None:
     assert "is in use by process" in result.stderr
 
 
-def test_a_missing_configuration_is_written_and_that_is_said(tmp_path: Path) -> None:
-    result = run("search", "x", "-c", "new/config/a_memorix.toml")
-    assert result.exit_code == 0
-    assert "There is no new/config/a_memorix.toml yet" in result.stderr
-    assert list((tmp_path / "new" / "data").iterdir())
+def test_a_command_that_begins_a_memory_says_which_configuration_it_writes(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("The shop opens at nine.", "utf-8")
+    begun = run("ingest", str(note), "--chat", "c", "-c", "new/config/a_memorix.toml")
+    assert begun.exit_code == 0
+    assert "There is no new/config/a_memorix.toml yet" in begun.stderr
+    assert run("call", "ingest_text", "--text", "x", "--chat-id", "c", "-c", "called").exit_code == 0
+    assert (tmp_path / "new/config/a_memorix.toml").exists() and (tmp_path / "called/data").is_dir()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "chats", "people", "log c", "show p1", "profile ann", "facts ann", "context hello", "forget ann --yes", "search x",
+        "stats", "check", "audit", "backup", "backups", "export e.jsonl", "tune", "config show", "config get http",
+        "config unset http.port", "key status", "key enable --new-file key", "invoke memory_stats", "call search_memory",
+        "call memory_delete_admin execute --mode chat --selector c",
+    ],
+)  # fmt: skip
+def test_a_command_on_a_memory_that_is_not_there_says_so_and_begins_none(tmp_path: Path, command: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    for place, begins in {
+        "memroy": "in memroy: `amemorix init memroy` or `amemorix serve -c memroy` begins one",
+        "config/b.toml": "in .: `amemorix serve -c config/b.toml` begins one",
+    }.items():
+        result = run(*command.split(), "-c", place)
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
+        assert (
+            f"There is no memory {begins}; `-c PATH` names another.".replace("in .:", f"in {tmp_path}:")
+            in result.stderr
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_memory_of_the_user_is_named_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.delenv("AMEMORIX_CONFIG")
+    monkeypatch.setenv("AMEMORIX_HOME", str(tmp_path / "own"))
+    scratch_config(tmp_path / "own", {}).rename(tmp_path / "own" / "a_memorix.toml")
+    told = run("search", "x").stderr
+    assert f"no memory in {Path.cwd()}: `amemorix init` or `amemorix serve` begins one" in told
+    assert f"`-c {tmp_path / 'own' / 'a_memorix.toml'}` names another" in told
+    assert not [*Path.cwd().iterdir()]
 
 
 def test_stats_and_check() -> None:

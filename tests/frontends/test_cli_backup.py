@@ -67,7 +67,11 @@ def test_a_backup_is_made_listed_and_restored() -> None:
     tell(TURNS[1])
     assert id_ in good("backups")
 
-    restored = good("restore", id_)
+    asked = CliRunner().invoke(app, ["restore", id_], input="n\n")
+    assert asked.exit_code == 1 and "Put the backup in the place of all that is stored?" in asked.output
+    assert paragraphs() == 2
+
+    restored = good("restore", "--yes", id_)
 
     assert f"Restored {id_}." in restored and "before is the backup" in restored
     assert paragraphs() == 1
@@ -98,13 +102,13 @@ def test_the_backups_of_a_lost_database_are_listed_and_restored(tmp_path: Path, 
 
     assert listed == before and listed.index(new) < listed.index(old)
     assert (database.read_bytes() if database.exists() else None) == left, "nothing is touched"
-    good("restore", new)
+    good("restore", "--yes", new)
     assert paragraphs() == 2
     assert "peanuts" in good("search", "allergic", "--chat", "c")
     aside = [path.name for path in (home / "backups").iterdir() if path.name not in (old, new)]
     assert len(aside) == (0 if damage == "missing" else 1)
     if damage in ("cut", "text"):
-        assert "cannot be restored" in bad("restore", aside[0])
+        assert "cannot be restored" in bad("restore", "--yes", aside[0])
 
 
 def looked(*args: str) -> str:
@@ -158,7 +162,7 @@ def test_a_check_of_a_database_that_cannot_be_opened_tells_what_to_restore(
     assert looked("--repair").replace(" ", "") == table.replace(" ", "")
     assert (home / "memory.db").read_bytes() == before
     assert ("`amemorix check`" in bad("stats")) == (kind == "damaged: ")
-    good("restore", old)
+    good("restore", "--yes", old)
     checked = run("check")
     assert "All is well" in checked.stdout and "WARNING" not in checked.output
     assert "set aside by a restore" in good("backups")
@@ -167,7 +171,7 @@ def test_a_check_of_a_database_that_cannot_be_opened_tells_what_to_restore(
 def test_a_check_prefers_backups_that_were_made_on_purpose(tmp_path: Path) -> None:
     tell(*TURNS)
     made = good("backup").split(":")[0]
-    aside = good("restore", made).split()[-1].removesuffix(".")
+    aside = good("restore", "--yes", made).split()[-1].removesuffix(".")
     spoil(tmp_path / "data" / "a-memorix" / "memory.db", "text")
     table = looked()
     assert f"`amemorix restore {made}` puts back" in table
@@ -208,20 +212,20 @@ def test_a_backup_is_restored_into_another_place(tmp_path: Path, monkeypatch: py
     id_ = good("backup").split(":")[0]
     other = scratch_config(tmp_path / "other", {"embedding.provider": "none"})
     monkeypatch.setenv("AMEMORIX_CONFIG", str(other))
-    good("restore", str(tmp_path / "data" / "a-memorix" / "backups" / id_))
+    good("restore", "--yes", str(tmp_path / "data" / "a-memorix" / "backups" / id_))
     assert paragraphs() == 2
 
 
 def test_unknown_and_damaged_backups_are_refused_and_nothing_changes(tmp_path: Path) -> None:
     tell(*TURNS)
     id_ = good("backup").split(":")[0]
-    assert "there is no backup" in bad("restore", "nothing")
+    assert "there is no backup" in bad("restore", "--yes", "nothing")
     (tmp_path / "empty").mkdir()
-    assert "there is no backup" in bad("restore", str(tmp_path / "empty"))
+    assert "there is no backup" in bad("restore", "--yes", str(tmp_path / "empty"))
     copy = tmp_path / "data" / "a-memorix" / "backups" / id_ / "memory.db"
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-1] + b"x")
-    assert "not what was written" in bad("restore", id_)
+    assert "not what was written" in bad("restore", "--yes", id_)
     assert paragraphs() == 2
     copy.write_bytes(whole + b"x")
     assert "damaged" in good("backups")
@@ -251,7 +255,7 @@ def test_nothing_is_restored_where_another_process_is_at_work_that_is_no_daemon(
     tell(*TURNS)
     id_ = good("backup").split(":")[0]
     lock = DirectoryLock(tmp_path / "data" / "a-memorix")
-    assert "in use by process" in bad("restore", id_)
+    assert "in use by process" in bad("restore", "--yes", id_)
     lock.release()
 
 
@@ -261,7 +265,7 @@ def test_a_daemon_does_it_while_it_runs(config: Path) -> None:
         id_ = good("backup", "--verify").split(":")[0]
         tell(TURNS[1])
         good("export", "all.jsonl", "--vectors")
-        assert f"Restored {id_}." in good("restore", id_)
+        assert f"Restored {id_}." in good("restore", "--yes", id_)
         assert paragraphs() == 1
         tell(TURNS[1])
         assert paragraphs() == 2

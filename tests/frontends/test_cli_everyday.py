@@ -62,8 +62,16 @@ def test_a_folder_that_is_not_there_yet_becomes_one(tmp_path: Path, monkeypatch:
     assert run("ingest", "line.txt", "--chat", "club", "-c", "memory").exit_code == 0
     with Memory("memory") as memory:
         assert str(memory.search("when is the hut closed?", chat="club")) != "(nothing)"
-    assert "club" not in run("chats", "-c", "another").stdout
-    assert {each.name for each in tmp_path.iterdir()} == {"line.txt", "memory", "another"}
+    assert "club" in run("chats", "-c", "memory").stdout
+
+
+def test_a_search_may_be_of_a_user(config: Path) -> None:
+    with Memory(config.parent.parent) as memory:
+        memory.add("I take my coffee with milk", user="ann")
+    mine = run("search", "coffee", "--user", "ann")
+    assert "with milk" in mine.stdout and "black" not in mine.stdout
+    assert "Every chat is searched" not in mine.stderr
+    assert {"with", "milk", "black."} <= set(run("search", "coffee").stdout.split())
 
 
 def test_nothing_is_forgotten_without_a_yes(config: Path) -> None:

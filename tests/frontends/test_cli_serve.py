@@ -112,6 +112,21 @@ def test_the_token_comes_from_the_environment(config: Path) -> None:
         refused = command(config, "stats")
         assert refused.exit_code == 1
         assert "A token is needed" in refused.stderr
+        assert "MEMORY_TOKEN_OF_THE_TEST" in refused.stderr
+
+
+def test_behind_a_proxy_with_tls_the_token_counts_and_the_cookie_is_for_https(config: Path) -> None:
+    passed_on = {"Host": "memory.example.com", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+    own, others = ({"Origin": f"https://{name}"} for name in ("memory.example.com", "elsewhere.example"))
+    with (
+        daemon(config, env={"MEMORY_TOKEN_OF_THE_TEST": "open sesame"}) as running,
+        httpx.Client(base_url=running.url, headers=passed_on) as web,
+    ):
+        assert web.post(f"{BASE_PATH}/memory_stats").status_code == 401
+        assert web.post(f"{BASE_PATH}/memory_stats", headers={"Authorization": "Bearer open sesame"}).json()["success"]
+        assert web.post("/ui/login", data={"token": "open sesame"}, headers=others).status_code == 403
+        entered = web.post("/ui/login", data={"token": "open sesame"}, headers=own)
+        assert entered.status_code == 303 and "Secure" in entered.headers["set-cookie"]
 
 
 def test_a_port_in_use_is_said(config: Path) -> None:

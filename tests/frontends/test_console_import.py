@@ -52,7 +52,8 @@ async def test_a_text_is_pasted_into_a_chat(host: AMemorixHostService) -> None:
         await host.settle()
         assert await contents(host, "heron", chat_id="walks") == ["The heron nests by the mill."]
         page = await web.get(f"/ui/import/{task}")
-        assert "birds.txt" in page.text
+        assert "birds.txt" in page.text and "· 1 record ·" in page.text
+        assert "1 record<" in (await web.get("/ui/import")).text
         assert "hx-trigger" not in page.text
         assert f"/ui/import/{task}" in (await web.get("/ui/import")).text
 

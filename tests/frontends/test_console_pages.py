@@ -64,6 +64,20 @@ async def test_every_page_answers_in_both_languages_and_runs_no_text(
             assert "window.hacked" in (await web.get(pages[name])).text, name
 
 
+async def test_people_and_attributes_are_called_by_their_names(
+    sample: tuple[AMemorixHostService, dict[str, str]],
+) -> None:
+    host, _ = sample
+    async with browser(host) as web:
+        episode = (await web.get("/ui/episodes/e1")).text
+        assert '<a href="/ui/people/u1"><bdi>小林</bdi></a>' in episode and "<bdi>u1</bdi>" not in episode
+        for node, language, told, label in (
+            ("小林", "zh", "工作单位：腾讯", "workplace"), ("Ann", "en", "workplace: Stripe", "Ann workplace")
+        ):  # fmt: skip
+            shown = (await web.get(f"/ui/graph/nodes/{node}", headers={"Accept-Language": language})).text
+            assert f"<li><bdi>{told}</bdi></li>" in shown and label not in shown
+
+
 async def test_a_token_bound_to_a_chat_sees_that_chat_on_every_page(
     sample: tuple[AMemorixHostService, dict[str, str]], tmp_path: Path
 ) -> None:

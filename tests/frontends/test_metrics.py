@@ -105,3 +105,18 @@ async def test_uploads_count_as_such(web: httpx.AsyncClient) -> None:
     for outcome in ("ok", "invalid_request"):
         assert found[f'amemorix_calls_total{{action="upload",component="{IMPORTS}",outcome="{outcome}"}}'] == 1
     assert not any('action="unknown"' in name for name in found)
+
+
+async def test_each_door_counts_under_a_name_of_its_own(web: httpx.AsyncClient) -> None:
+    await web.get(f"{BASE_PATH}/graph")
+    await web.get(f"{BASE_PATH}/records/paragraph/p99")
+    await web.get("/api/rooms/r/memories")
+    await web.post("/v1/chat/completions", json={})
+    found = await values(web)
+    calls = {name for name in found if name.startswith("amemorix_calls_total")}
+    assert calls == {
+        'amemorix_calls_total{action="get /graph",component="dashboard",outcome="ok"}',
+        'amemorix_calls_total{action="get /records/{type}/{id}",component="dashboard",outcome="not_found"}',
+        'amemorix_calls_total{action="get",component="rooms",outcome="ok"}',
+        'amemorix_calls_total{action="",component="proxy",outcome="not_found"}',
+    }

@@ -14,9 +14,10 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from typer.testing import CliRunner
 
-from amemorix.frontends.cli.main import JsonLines
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.frontends.cli.main import JsonLines, app
+from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from conftest import Open
 from entrance import said
 
@@ -49,6 +50,12 @@ async def test_a_slow_call_is_a_warning_that_says_what_it_was(opened: Open, capl
         "host",
     )
     assert line["milliseconds"] > 0
+
+
+def test_a_command_says_nothing_of_slow_calls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none", "observability.slow_call_ms": 0.0001})
+    assert CliRunner().invoke(app, ["stats", "-c", str(config)]).exit_code == 0
+    assert not [record for record in caplog.records if record.name == "amemorix.calls"]
 
 
 async def test_a_quick_call_is_told_only_to_who_wants_all(opened: Open, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
@@ -237,6 +238,8 @@ def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path)
                 client.search("x", user="ann", limit=0)
             with pytest.raises(InvalidRequest, match="cannot be sent"):
                 client.add("x", user="ann", metadata={"raw": b"x"})
+        with Client(running.url.removeprefix("http://")) as client:
+            assert client.texts(user="ann")
         with Memory(tmp_path) as memory:
             assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 
@@ -351,6 +354,22 @@ async def test_what_was_closed_is_opened_again_by_open_alone(tmp_path: Path) -> 
         assert [text.text for text in await memory.texts(user="ann")] == ["I live in Leeds"]
 
 
+@pytest.mark.parametrize("url", ["", "http://", "ftp://127.0.0.1:7400", "unix:///run/memory"])
+def test_what_is_no_address_of_a_daemon_is_said(url: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"url: .* such as http://127\.0\.0\.1:7400"):
+        Client(url)
+
+
+def test_an_id_of_the_callers_own_is_no_id_of_the_memory(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.add("The hut is closed in winter", chat="club", id="hut")
+        for call in (memory.get, lambda id: memory.update(id, "x"), lambda id: memory.update(id, metadata={}),
+                     lambda id: memory.forget(id=id), lambda id: memory.forget(id=["p1", id])):  # fmt: skip
+            with pytest.raises(InvalidRequest, match=r"^id: 'hut' is no id of the memory: it gives ids such as p12"):
+                call("hut")
+        assert memory.get("p1")
+
+
 @pytest.mark.parametrize(("status", "body"), [(200, "[]"), (200, "{}"), (404, '{"detail": "Not Found"}'), (403, "{}")])
 async def test_what_answers_and_is_no_memory_is_named(status: int, body: str) -> None:
     async def stranger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -374,6 +393,27 @@ def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
         (new,) = memory.update(id_, "The lease runs on and on").ids
         after = memory.call("memory_text_admin", action="get", ids=[new], scope="all")["items"][0]["expires_at"]
         assert after == before > 250_000_000_000
+
+
+def test_what_is_added_with_an_expiry_keeps_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        until = datetime(2200, 1, 2, tzinfo=UTC)
+        memory.add("The door code is 4711", chat="club", id="code", expires_at=until)
+        memory.add(messages=[{"role": "user", "content": "I am in Rome"}], user="ann", expires_at=until)
+        kept = memory.call("memory_text_admin", action="list", scope="all")["items"]
+        assert {one["text"]: one["expires_at"] for one in kept} == {
+            "The door code is 4711": until.timestamp(), "I am in Rome": until.timestamp()
+        }  # fmt: skip
+        memory.add("The door code is 4711", chat="club", id="code", expires_at="never")
+        assert memory.call("memory_text_admin", action="get", ids=["p1"], scope="all")["items"][0]["expires_at"] is None
+        before = time.time()
+        (id_,) = memory.add("Lights out at ten", everything=True, ttl_seconds=3600).ids
+        (item,) = memory.call("memory_text_admin", action="get", ids=[id_], scope="all")["items"]
+        assert before + 3600 <= item["expires_at"] <= time.time() + 3600
+        with pytest.raises(InvalidRequest, match="expires_at has passed"):
+            memory.add("The bell is broken", chat="club", expires_at=datetime(2020, 1, 2, tzinfo=UTC))
+        with pytest.raises(InvalidRequest, match="expires_at and ttl_seconds"):
+            memory.add("x", chat="club", expires_at=until, ttl_seconds=1)
 
 
 @pytest.mark.parametrize("until", [datetime(5500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])

@@ -162,8 +162,12 @@ class BackupFolder:
             raise InvalidRequest(f"{field}: {path!r} is no path: {exc}.", field=field) from exc
         roots = ((home or self.home).resolve(), *self.roots)
         if not any(real == root or root in real.parents for root in roots):
+            wanted = json.dumps(
+                [*map(str, self.roots), str(real if real.is_dir() else real.parent)], ensure_ascii=False
+            )
             raise InvalidRequest(
-                f"{field}: {path!r} is outside of the folders that `backup.roots` names.",
+                f"{field}: {path!r} is neither below {roots[0]} nor in one of the folders of `backup.roots`. "
+                f"`amemorix config set backup.roots '{wanted}'` allows it.",
                 field=field, allowed=[str(root) for root in roots],
             )  # fmt: skip
         root = next(root for root in roots if real == root or root in real.parents)

@@ -114,16 +114,17 @@ class PortableService:
         `kernel` and all of its services must not be used afterwards. Raises Conflict if the memory is not empty or calls
         do not end, NotFound, and InvalidRequest for a file that is no whole export; nothing is changed then.
         """
-        reopen, place = hosted(status), self._place(path)
+        reopen = hosted(status)
+        await self._store.read(refuse_unless_empty)
+        place = self._place(path)
         if not place.is_file():
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
             self._store.folder, self._backups, "import_export", now=self._clock.now(), file=place.name,
-            purge_again=self._purge_again, check=self._must_be_empty,
+            purge_again=self._purge_again, check=lambda: self._store.read_here(refuse_unless_empty),
         )  # fmt: skip
 
         def make_ready() -> PortableHeader:
-            self._must_be_empty()
             return built(self._store.folder, place, self._thread, self._store.keys, key)
 
         header = await carried_out(
@@ -166,9 +167,6 @@ class PortableService:
         serving = embedding_rows.serving(db) if vectors else None
         model = serving.fingerprint if serving else ""
         return _described(db, found, columns, found.schema, self._clock.now(), floor, vectors=vectors, model=model)
-
-    def _must_be_empty(self) -> None:
-        self._store.read_here(refuse_unless_empty)
 
 
 def refuse_unless_empty(db: Connection) -> None:

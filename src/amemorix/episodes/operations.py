@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..facts.query import person_names
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
 from ..ids import episode_key, paragraph_key, row_number
 from ..language.times import read_bound
@@ -19,6 +20,7 @@ from ..store import tasks as task_rows
 from ..store.access import Access, Caller
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import persons as person_rows
 from ..store.rows import sources as source_rows
 from . import rows as episode_rows
 from .rows import EpisodeRow
@@ -131,6 +133,9 @@ class OneEpisode(ScopedResponse):
 
     episode: EpisodeItem | None = None
     paragraphs: list[EpisodeParagraph] = Field(default_factory=list)
+    names: dict[str, str] = Field(
+        default_factory=dict, description="What those who took part are called, by their ids, where a name is known."
+    )
     stale: bool = Field(
         default=False, description="True if a paragraph has gone since; its words are withheld until it is made again."
     )
@@ -271,7 +276,9 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
             for id_ in shown
             if id_ in rows
         ]
-        return OneEpisode(episode=item, paragraphs=paragraphs, stale=stale)
+        took_part = [row for one in item.participants if (row := person_rows.by_id(db, one)) is not None]
+        names = {key: name for key, name in person_names(db, took_part, scopes).values() if name not in ("", key)}
+        return OneEpisode(episode=item, paragraphs=paragraphs, names=names, stale=stale)
 
     found = await kernel.store.read(read)
     if found is None:

@@ -28,7 +28,7 @@ from .rows import MAYBE_OUTDATED, Evidence, FactRow, Moment
 from .succession import judge, said
 from .timeline import Point, timeline
 
-__all__ = ["Asked", "FactItem", "FactReader", "Moment"]
+__all__ = ["Asked", "FactItem", "FactReader", "Moment", "person_names"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
@@ -214,7 +214,7 @@ class FactReader:
             rows = [row for row in rows if any(e.stance == "support" for e in evidence.get(row.id, ()))]
         if not rows:
             return []
-        persons = _person_names(db, {row.person for row in rows if row.person is not None}, scopes)
+        persons = person_names(db, {row.person for row in rows if row.person is not None}, scopes)
         spoken_of = {row.entity for row in rows if row.entity is not None}
         entities = entity_names.shown(db, spoken_of, scopes)
         chats = dict[int, str](db.run("fact_scope_chats", ids=array({row.scope for row in rows})).fetchall())
@@ -225,7 +225,7 @@ class FactReader:
             doubts = {id_: (then[id_].doubter if id_ in then else None) for id_ in ids}
         rows = [replace(row, doubted_by=doubts[row.id]) for row in rows]
         speakers = {one.speaker for found in evidence.values() for one in found if one.speaker}
-        called = _person_names(db, speakers, scopes)
+        called = person_names(db, speakers, scopes)
         items: list[FactItem] = []
         for row in rows:
             person_id, name = persons.get(row.person or 0, ("", ""))
@@ -317,7 +317,7 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
     return items
 
 
-def _person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
+def person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
     """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
     known = {row: (key, name) for row, key, name in db.run("fact_person_names", ids=array(ids))}
     if scopes is None:

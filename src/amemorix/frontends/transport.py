@@ -14,6 +14,7 @@ import httpx
 from ..audit_context import Grant, entered_by
 from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady
 from ..locale import spoken
+from ..location import TOKEN_ENV
 from .daemon import Daemon
 from .http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
 
@@ -36,8 +37,9 @@ class Refused(MemoryFault):
 class DaemonMemory:
     """A memory behind HTTP."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, token_env: str = TOKEN_ENV) -> None:
         self._client = client
+        self._token_env = token_env
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
@@ -57,7 +59,9 @@ class DaemonMemory:
                 f"What answers at {self._client.base_url} is no memory: {response.status_code} {response.text[:100]}"
             )
         if response.status_code == 401:
-            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
+            raise Forbidden(
+                f"The daemon refused: {answer['error']} Set its token in the environment variable {self._token_env}."
+            )
         if response.status_code == 403:
             raise Forbidden(f"The daemon refused: {answer['error']}")
         return answer

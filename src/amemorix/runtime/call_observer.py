@@ -40,7 +40,8 @@ def observed(op: Operation, request: Request, settings: Observability, clock: Cl
     finally:
         milliseconds = (time.perf_counter() - started) * 1000
         waits = bool(getattr(request, "wait_seconds", 0.0))
-        slow = bool(settings.slow_call_ms) and milliseconds >= settings.slow_call_ms and not waits
+        watched = waits or act.door == "cli"  # whoever typed the command has seen how long it took
+        slow = bool(settings.slow_call_ms) and milliseconds >= settings.slow_call_ms and not watched
         extra = {
             "component": op.component, "action": act.action, "door": act.door, "outcome": outcome,
             "milliseconds": round(milliseconds, 2),

@@ -179,7 +179,9 @@ async def test_only_an_empty_memory_takes_an_export_in(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await told(host, KEPT)
         done = await exported(host)
-        await refused(host, ADMIN, {"action": "import_export", "path": Path(done["path"]).name}, code="conflict")
+        for path in (Path(done["path"]).name, str(tmp_path / "elsewhere.jsonl")):
+            why = await refused(host, ADMIN, {"action": "import_export", "path": path}, code="conflict")
+            assert "The memory is not empty" in why
         assert await contents(host, "kettle") == [KEPT]
 
 
@@ -191,24 +193,21 @@ async def test_paths_stay_within_their_roots(opened: Open, tmp_path: Path) -> No
     exports = data_of(host) / "exports"
     exports.mkdir()
     (exports / "link").symlink_to(outside)
+    places = "../a.jsonl", "link/a.jsonl", str(outside / "a.jsonl"), str(root / "link" / "a.jsonl"), "/a", ".", "a\0"
+    for path in places:
+        await refused(host, ADMIN, {"action": "import_export", "path": path}, "path")
+    await refused(host, ADMIN, {"action": "import_export", "path": "none.jsonl"}, "path", code="not_found")
     await told(host, KEPT)
 
     assert (await exported(host, path="deep/a.jsonl"))["path"] == str(exports / "deep" / "a.jsonl")
     assert (await exported(host, path=str(root / "a.jsonl")))["path"] == str(root / "a.jsonl")
-    for path in (
-        "../a.jsonl",
-        "link/a.jsonl",
-        str(outside / "a.jsonl"),
-        str(root / "link" / "a.jsonl"),
-        "/a",
-        ".",
-        "a\0",
-    ):
+    for path in places:
         await refused(host, ADMIN, {"action": "export", "path": path}, "path")
-        await refused(host, ADMIN, {"action": "import_export", "path": path}, "path")
+    why = await refused(host, ADMIN, {"action": "export", "path": str(outside / "a.jsonl")}, "path")
+    assert str(exports) in why
+    assert f"`amemorix config set backup.roots '{json.dumps([str(root), str(outside)])}'` allows it" in why
     for path in ("deep/a.jsonl", str(root / "a.jsonl")):
         await refused(host, ADMIN, {"action": "export", "path": path}, "path", code="conflict")
-    await refused(host, ADMIN, {"action": "import_export", "path": "none.jsonl"}, "path", code="not_found")
     await refused(host, ADMIN, {"action": "import_export"}, "path")
     assert list(outside.iterdir()) == []
 

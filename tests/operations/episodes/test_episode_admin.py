@@ -154,6 +154,7 @@ async def test_an_episode_is_read_with_its_paragraphs(host: AMemorixHostService)
 
         assert result["episode"]["episode_id"] == id_
         assert not result["stale"]
+        assert {result["names"].get(one, one) for one in result["episode"]["participants"]} >= {speaker}
         first, second = result["paragraphs"]
         assert (second["content"].split(": ")[-1], second["speaker"]) == (text, speaker)
         assert second["time_start"] == first["time_start"] + 60

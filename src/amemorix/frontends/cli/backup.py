@@ -21,7 +21,7 @@ from ...locale import told, word
 from ...store.lock import DirectoryLock
 from ..daemon import daemon_of
 from .memory_client import answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, print_stored, progress_bars, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, MemoryPath, columns, out, print_stored, progress_bars, remark, say
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -43,7 +43,7 @@ Look = Callable[[], Awaitable[dict[str, Any]]]
 def backup(
     to: Annotated[str, typer.Option(metavar="FOLDER", help="Within `backup.roots`; else the data directory.")] = "",
     verify: Annotated[bool, typer.Option("--verify", help="Read it from end to end afterwards.")] = False,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Back the memory up, while it is in use."""
     args = {"action": "backup", "path": to and str(Path(to).absolute()), "check": verify}
@@ -56,7 +56,7 @@ def backup(
         say("It is sound.", "green")
 
 
-def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def backups(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
     from ...copies.backup_folder import BackupFolder
     from ...store.access import TimeZones
@@ -80,9 +80,12 @@ def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
 
 def restore(
     which: Annotated[str, typer.Argument(metavar="BACKUP", help="The id of a backup, or its folder.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Put a backup in the place of all that is stored, which is set aside as a backup first."""
+    if not (yes or typer.confirm(told("Put the backup in the place of all that is stored?"))):
+        raise typer.Exit(1)
     done = asyncio.run(_closed(config, lambda memory: memory.restore(which)))
     if done:
         restored, aside = done.backup.manifest.id, done.aside.manifest.id if done.aside else ""
@@ -106,7 +109,7 @@ def export(
     ] = None,
     passphrase_env: PassphraseEnv = "",
     plain: Annotated[bool, typer.Option("--plain", help="In the clear, though the memory is encrypted.")] = False,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Write the whole memory into one file of JSON lines; `import-export` makes a memory of it."""
     if file.exists():

@@ -17,13 +17,24 @@ from ...locale import told
 from ..daemon import daemon_of
 from ..transport import DaemonMemory, Refused, client_of
 from .memory_client import answered
-from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, print_stored, remark, say
+from .terminal import (
+    DEFAULT_CONFIG,
+    ConfigPath,
+    FriendlyGroup,
+    MemoryPath,
+    columns,
+    out,
+    print_json,
+    print_stored,
+    remark,
+    say,
+)
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")
 
 
 @app.command()
-def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def show(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Show every setting, its value, and what a change of it costs."""
     values = configuration.load(config, create=True).model_dump(mode="json")
     table = columns("setting", "value", "change", "meaning")
@@ -46,7 +57,7 @@ def path(config: ConfigPath = DEFAULT_CONFIG) -> None:
 
 @app.command()
 def get(
-    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")], config: ConfigPath = DEFAULT_CONFIG
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")], config: MemoryPath = DEFAULT_CONFIG
 ) -> None:
     """Print a setting or a table as JSON."""
     print_json(_value(configuration.load(config, create=True).model_dump(mode="json"), key))
@@ -69,7 +80,7 @@ def set_(
 @app.command()
 def unset(
     key: Annotated[str, typer.Argument(help="Such as retrieval.candidates, or what is no setting.")],
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Take a setting out of the file, so that its default holds; nothing is written if the file would not be valid."""
     say(_written(config, {key: None}) or f"{key} had its default already.")
@@ -102,10 +113,11 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     text = configuration.patched(old, patch)
     after = configuration.parse(text, str(config))
     daemon = daemon_of(config)
-    client = client_of(daemon, (before or after).http.token_env) if daemon else None
+    token_env = (before or after).http.token_env
+    client = client_of(daemon, token_env) if daemon else None
     configuration.write_text(config, text, backups=after.advanced.config_backups)
     try:
-        waiting = asyncio.run(_told(client)) if client else []
+        waiting = asyncio.run(_told(client, token_env)) if client else []
     except Refused:
         configuration.write_text(config, old, backups=0)
         raise
@@ -115,11 +127,12 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
 
 
-async def _told(daemon: httpx.AsyncClient) -> list[str]:
+async def _told(daemon: httpx.AsyncClient, token_env: str) -> list[str]:
     """Have the daemon that runs with the file apply it; returns the settings that wait for its restart."""
     async with daemon as client:
         try:
-            return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
+            memory = DaemonMemory(client, token_env)
+            return (await answered(memory, "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
         except (NotReady, Forbidden) as fault:
             remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
     return []

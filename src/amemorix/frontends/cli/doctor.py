@@ -27,7 +27,7 @@ from ...errors import InvalidConfig, MemoryFault
 from ...extras import require
 from ...host.environment import data_folder
 from ...language.times import local_zone
-from ...location import project_folder
+from ...location import data_home, project_folder
 from ...models.local.runtime import load_runtime
 from ...runtime.checks import FindingItem
 from ...runtime.environment_checks import disk_findings
@@ -37,7 +37,6 @@ from ...store.keys import KEYS_FILE
 from ...store.lock import holder
 from ...version import PACKAGE, __version__, commit, program
 from ..daemon import Daemon, daemon_of
-from ..python.memory import data_home
 from .runtime import examined, show_findings
 from .terminal import DEFAULT_CONFIG, ConfigPath, print_json
 

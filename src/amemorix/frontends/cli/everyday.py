@@ -15,7 +15,7 @@ from ...profiles.items import HEADINGS as SECTIONS
 from ...profiles.statements import fact_section, worded_fact
 from ..python.calls import AsyncCalls, CallsOf, local_time, memo_of, selected
 from .memory_client import opened, remark_unread
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, counted, out, print_stored, remark, say
+from .terminal import DEFAULT_CONFIG, MemoryPath, columns, counted, out, print_stored, remark, say
 
 T = TypeVar("T")
 Who = Annotated[str, typer.Argument(metavar="WHO", help="Id, name or alias.")]
@@ -45,7 +45,7 @@ def _asked(config: Path, ask: Callable[[AsyncCalls], Awaitable[T]], *, of_facts:
 def chats(
     text: Annotated[str, typer.Argument(help="Part of a chat's id.")] = "",
     last: Last = 50,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """List the chats, the one talked in last first."""
     found = _asked(
@@ -61,7 +61,7 @@ def chats(
 def people(
     text: Annotated[str, typer.Argument(help="Part of an id, a name or an alias.")] = "",
     last: Last = 50,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """List the people of whom something is known."""
     found = _asked(
@@ -79,7 +79,7 @@ def people(
 def log(
     chat: Annotated[str, typer.Argument(help="The chat.")],
     last: Last = 50,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Print the last lines of a chat, the newest last."""
     wanted = {"action": "list", "chat_id": chat, "limit": last, "order": "said"}
@@ -92,7 +92,7 @@ def log(
         remark(f"The chat {chat!r} holds nothing; `amemorix chats` lists those that do.")
 
 
-def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: ConfigPath = DEFAULT_CONFIG) -> None:
+def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Show texts with where they are from."""
     if facts := [one for one in ids if one[:1] == "f" and one[1:].isdigit()]:
         raise InvalidRequest(
@@ -126,13 +126,13 @@ def show(ids: Annotated[list[str], typer.Argument(help="Such as p12.")], config:
         raise typer.Exit(1)
 
 
-def profile(who: Who, chat: Chat = "", config: ConfigPath = DEFAULT_CONFIG) -> None:
+def profile(who: Who, chat: Chat = "", config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Print what is known of a person."""
     found = _asked(config, lambda memory: memory.profile(who, chat=chat), of_facts=True)
     (print_stored if found.text else say)(str(found))
 
 
-def facts(who: Who, chat: Chat = "", last: Last = 50, config: ConfigPath = DEFAULT_CONFIG) -> None:
+def facts(who: Who, chat: Chat = "", last: Last = 50, config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Print what is held true of a person, since when, and on which texts it stands."""
     found = _asked(config, lambda memory: memory.facts(who, chat=chat, limit=last), of_facts=True)
     table, chinese = columns("fact", "what", "since", "status", "evidence"), spoken() == "zh"
@@ -152,7 +152,7 @@ def context(
     chat: Chat = "",
     user: Annotated[str, typer.Option(help="Who said it.")] = "",
     budget: Annotated[int, typer.Option(min=50, max=20_000, help="Most tokens.")] = 800,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Print what the memory would put into a bot's prompt."""
     turns = [{"role": "user", "content": text, **({"name": user} if user else {})}]
@@ -173,7 +173,7 @@ def forget(
     ] = "",
     purge: Annotated[bool, typer.Option("--purge", help="Erase it for good.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Delete a person, a chat or a text, after a look at what goes."""
     is_text = what[:1] == "p" and what[1:].isdigit()

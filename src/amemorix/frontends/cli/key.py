@@ -29,7 +29,7 @@ from ...store.lock import DirectoryLock
 from ...store.private_files import private_opener
 from ..daemon import daemon_of
 from .memory_client import ask
-from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_stored, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, MemoryPath, columns, out, print_stored, remark, say
 
 app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Encrypt the memory, and look after its keys.")
 ADMIN = "memory_key_admin"
@@ -69,7 +69,7 @@ def enable(
     backups: Annotated[
         bool, typer.Option("--backups", help="Encrypt its backups too: all of them, or nothing is done.")
     ] = False,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Encrypt a memory that is in the clear."""
     _make_secret(new_file, config)
@@ -98,7 +98,7 @@ def disable(
     backups: Annotated[
         bool, typer.Option("--backups", help="Decrypt its backups too: all of them, or nothing is done.")
     ] = False,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Keep the memory in the clear from now on."""
     with _closed(config) as (settings, folder):
@@ -116,7 +116,7 @@ def disable(
 
 
 @app.command()
-def status(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def status(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Show whether the memory is encrypted, with which keys, and what needs each of them."""
     answer = ask(config, ADMIN, {"action": "status"})
     if not answer["encrypted"]:
@@ -136,7 +136,7 @@ def status(config: ConfigPath = DEFAULT_CONFIG) -> None:
 def change(
     env: Annotated[str, typer.Option("--env", metavar="NAME", help="A variable with the new secret.")] = "",
     file: Annotated[str, typer.Option("--file", metavar="FILE", help="A file with the new secret.")] = "",
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Let another secret open the memory; no page is written."""
     if bool(env) == bool(file):
@@ -148,7 +148,7 @@ def change(
 
 
 @app.command()
-def rotate(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def rotate(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Encrypt everything with a new random key, while the memory is in use."""
     answer = ask(config, ADMIN, {"action": "rotate"})
     say(f"The key is {answer['key']} from now on.", "green")
@@ -159,7 +159,7 @@ def rotate(config: ConfigPath = DEFAULT_CONFIG) -> None:
 
 
 @app.command()
-def recovery(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def recovery(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Print the data key, for a safe: with it the memory can be read without the secret."""
     if not sys.stdout.isatty():
         raise Conflict("A recovery code is printed on a terminal only.")
@@ -169,7 +169,7 @@ def recovery(config: ConfigPath = DEFAULT_CONFIG) -> None:
 
 
 @app.command()
-def verify(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def verify(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Read the database and every encrypted file from end to end; exit code 1 if one is damaged."""
     answer = ask(config, ADMIN, {"action": "verify"})
     for problem in answer["problems"]:

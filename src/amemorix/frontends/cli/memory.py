@@ -13,11 +13,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ...errors import InvalidRequest
+from ...errors import InvalidRequest, NotFound
 from ...locale import joined, told, word
 from ..http.json_response import read_object
 from .memory_client import ask
-from .terminal import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, MemoryPath, out, print_json, remark, require_memory, say
 
 __all__ = ["Arguments", "hit_table", "print_answer", "read_arguments"]
 
@@ -37,7 +37,18 @@ def invoke(
 
 
 def print_answer(config: Path, component: str, args: dict[str, Any]) -> None:
-    """Print the JSON answer of a component; ends the command with exit code 1 if it failed."""
+    """Print the JSON answer of a component; ends the command with exit code 1 if it failed.
+
+    Raises NotFound where there is no memory, unless the operation writes and so may begin one.
+    """
+    try:
+        require_memory(config)
+    except NotFound:
+        from ...host.operations import OPERATIONS
+
+        op = OPERATIONS.find(component, args.get("action"))
+        if op is None or op.effect != "write":
+            raise
     answer = ask(config, component, args, raising=False)
     print_json(answer)
     if not answer.get("success"):
@@ -59,21 +70,24 @@ def read_arguments(given: str) -> dict[str, Any]:
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")] = "",
     chat: Annotated[str, typer.Option(help="The chat that asks.")] = "",
+    user: Annotated[
+        str, typer.Option(help="The user who asks: in their private chat, unless --chat names another.")
+    ] = "",
     mode: Annotated[Mode, typer.Option(help="How to search.")] = "search",
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most hits.")] = 5,
     person: Annotated[str, typer.Option(help="Only what is bound to this person.")] = "",
     since: Annotated[str, typer.Option(help="From this time: 2025-03-01, yesterday, 上周三 …")] = "",
     until: Annotated[str, typer.Option(help="Until this time, included.")] = "",
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Search the memory, and say of each hit why it was found."""
     wanted = {
-        "query": query, "chat_id": chat, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
+        "query": query, "chat_id": chat, "user_id": user, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
         "time_end": until,
     }  # fmt: skip
-    if not chat:
+    if not (chat or user):
         wanted["scope"] = "all"
-        remark("Every chat is searched; --chat names one.", "dim")
+        remark("Every chat is searched; --chat or --user names one.", "dim")
     answer = ask(config, "search_memory", {name: value for name, value in wanted.items() if value})
     if answer["degraded"]:
         remark(f"Not answering: {', '.join(answer['degraded'])}.", "yellow")
@@ -89,7 +103,7 @@ def search(
         say("The memory is switched off (plugin.enabled)." if answer["disabled"] else "Nothing found.", "dim")
 
 
-def stats(config: ConfigPath = DEFAULT_CONFIG) -> None:
+def stats(config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Show what is stored and how current the indexes are."""
     answer = ask(config, "memory_stats", {})
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)

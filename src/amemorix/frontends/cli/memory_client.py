@@ -59,8 +59,9 @@ async def opened(config_path: Path) -> AsyncGenerator[Memory, None]:
         remark(f"There is no {config_path} yet: it is written with the defaults.")
     if daemon := daemon_of(config_path):
         place = locate(config_path)
-        async with client_of(daemon, place.token_env if place else TOKEN_ENV) as client:
-            yield DaemonMemory(client)
+        token_env = place.token_env if place else TOKEN_ENV
+        async with client_of(daemon, token_env) as client:
+            yield DaemonMemory(client, token_env)
         return
     from ...host.service import AMemorixHostService
 

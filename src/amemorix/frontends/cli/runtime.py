@@ -16,7 +16,7 @@ from rich.text import Text
 from ...errors import MemoryFault, StorageFailure
 from ...locale import told, word
 from .memory_client import answered, ask, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
+from .terminal import DEFAULT_CONFIG, MemoryPath, columns, out, remark, say
 
 __all__ = ["audit", "check", "examined", "show_findings"]
 
@@ -31,7 +31,7 @@ def audit(
     until: Annotated[str, typer.Option(help="Up to this time.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=500, help="Most changes.")] = 50,
     before: Annotated[str, typer.Option(help="The page after the one that named this.")] = "",
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Show who changed what, and when, the newest first."""
     asked = {"of_component": component, "of_action": action, "requested_by": by, "since": since, "until": until}
@@ -55,7 +55,7 @@ def check(
     deep: Annotated[bool, typer.Option("--deep", help="Read every index entry and every vector.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Check deeply, and mend what can be mended.")] = False,
     probe: Annotated[bool, typer.Option(help="Also ask the models that stand elsewhere.")] = True,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong."""
     args = {"action": "repair"} if repair else {"action": "refresh_self_check", "deep": deep, "probe": probe}

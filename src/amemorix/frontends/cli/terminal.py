@@ -13,17 +13,25 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from ...errors import InvalidConfig, MemoryFault
+from ...errors import InvalidConfig, MemoryFault, NotFound
 from ...locale import speaking, spoken, told, word
-from ...location import config_file, configured_language
+from ...location import (
+    DATA_DIR,
+    config_file,
+    configured_language,
+    data_folder,
+    data_home,
+    project_folder,
+    remembered_folder,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
 __all__ = [
-    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "counted", "out", "print_json", "progress_bars", "remark",
-    "localised_command", "print_stored", "say", "shown_in", "translate_typer",
+    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "MemoryPath", "columns", "counted", "localised_command", "out",
+    "print_json", "print_stored", "progress_bars", "remark", "require_memory", "say", "shown_in", "translate_typer",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -40,11 +48,40 @@ def _config_file(context: typer.Context, given: Path) -> Path:
     return file
 
 
+def require_memory(file: Path) -> None:
+    """Raise NotFound if there is no memory of a configuration file, written or with the defaults; nothing is made."""
+    if file.exists() or data_folder(file.absolute(), DATA_DIR).exists() or remembered_folder(file):
+        return
+    folder = project_folder(file)
+    place = folder if folder.parts else folder.absolute()
+    own = data_home() / DEFAULT_CONFIG.name
+    another = own if own.exists() else "PATH"
+    if file in (folder / DEFAULT_CONFIG, folder / DEFAULT_CONFIG.name):
+        init, serve = (f" {folder}", f" -c {folder}") if folder.parts else ("", "")
+        text = f"There is no memory in {place}: `amemorix init{init}` or `amemorix serve{serve}` begins one; `-c {another}` names another."
+    else:
+        text = f"There is no memory in {place}: `amemorix serve -c {file}` begins one; `-c {another}` names another."
+    raise NotFound(text, field="config")
+
+
+def _memory_file(context: typer.Context, given: Path) -> Path:
+    file = _config_file(context, given)
+    require_memory(file)
+    return file
+
+
 ConfigPath = Annotated[
     Path,
     typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_config_file,
                  help="Configuration file, or the folder of a memory; it is written if it is missing."),
 ]  # fmt: skip
+"""Of a command that may begin a memory."""
+MemoryPath = Annotated[
+    Path,
+    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", is_eager=True, callback=_memory_file,
+                 help="Configuration file, or the folder of a memory."),
+]  # fmt: skip
+"""Of a command on a memory that is there."""
 
 
 def out() -> Console:

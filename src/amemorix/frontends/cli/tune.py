@@ -12,7 +12,7 @@ import typer
 from ...errors import InvalidRequest, MemoryFault
 from ...locale import told, word
 from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
+from .terminal import DEFAULT_CONFIG, MemoryPath, progress_bars, remark, say
 
 ADMIN = "memory_tuning_admin"
 LOOK_SECONDS = 0.3
@@ -33,7 +33,7 @@ def tune(
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Apply what is found, if it is recommended.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the rounds into this SVG file.")] = None,
-    config: ConfigPath = DEFAULT_CONFIG,
+    config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again."""
     wish = {"objective": objective, "intensity": intensity, "seed": seed, "queries": queries and _read(queries)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -134,9 +135,10 @@ class _Handlers:
 
     async def call(self, request: Request) -> Response:
         component, action = request.path_params["component"], request.path_params.get("action", "")
-        names = [component, action]
+        asked: Any = action
 
         async def answer() -> dict[str, Any]:
+            nonlocal asked
             timeout = _timeout(request)
             args = read_object(await body_of(request, self.largest_body()))
             if action:
@@ -146,11 +148,14 @@ class _Handlers:
                 if args.get("action") not in (None, action):
                     raise InvalidRequest(f"The path says {action!r}, the body says {args['action']!r}.", field="action")
                 args = {**args, "action": action}
-            names[1] = args.get("action", "") if OPERATIONS.actions(component) else ""
+            asked = args.get("action", "") if OPERATIONS.actions(component) else ""
             with entered_by("http", request.scope[GRANT]):
                 return (await self._host.call(component, args, timeout)).model_dump(mode="json")
 
-        return await self._answered(component, names, answer())
+        def count(outcome: str, seconds: float) -> None:
+            self.figures.count_operation(component, asked, outcome, seconds)
+
+        return await self._answered(component, count, answer())
 
     async def rooms(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
@@ -164,7 +169,9 @@ class _Handlers:
             except TimeoutError as exc:
                 raise TimedOut(f"The call of a room took longer than {timeout} ms.") from exc
 
-        return await self._answered("A call of a room", ("rooms", request.method.lower()), answer())
+        return await self._answered(
+            "A call of a room", partial(self.figures.count, "rooms", request.method.lower()), answer()
+        )
 
     async def upload(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
@@ -175,7 +182,7 @@ class _Handlers:
                 "files": [{"staged": one.id, "name": one.name, "size": one.size} for one in staged],
             }
 
-        return await self._answered("The upload", UPLOAD, answer(), closes=True)
+        return await self._answered("The upload", partial(self.figures.count, *UPLOAD), answer(), closes=True)
 
     async def _received(self, request: Request) -> tuple[list[Staged], dict[str, str]]:
         """(files that were sent, staged for an import; the other fields). Raises Forbidden to who may not."""
@@ -208,16 +215,22 @@ class _Handlers:
                     return fault.to_dict()
                 raise
 
+        count = partial(self.figures.count, "dashboard", f"{route.method.lower()} {route.path}")
+
         async def answered(request: Request) -> Response:
-            names = ("dashboard", f"{route.method.lower()} {route.path}")
-            return await self._answered("A call of the dashboard", names, answer(request), closes=route.takes_files)
+            return await self._answered("A call of the dashboard", count, answer(request), closes=route.takes_files)
 
         return answered
 
     async def _answered(
-        self, what: str, names: Sequence[str], answer: Awaitable[dict[str, Any]], *, closes: bool = False
+        self,
+        what: str,
+        count: Callable[[str, float], None],
+        answer: Awaitable[dict[str, Any]],
+        *,
+        closes: bool = False,
     ) -> Response:
-        """The answer or its fault, counted under `names` (component, action); after a fault the connection may close."""
+        """The answer or its fault, counted with its outcome and seconds; after a fault the connection may close."""
         started, outcome = time.perf_counter(), "internal_error"
         try:
             body = await answer
@@ -234,7 +247,7 @@ class _Handlers:
             log.exception("%s failed", what)
             return fault_answer(MemoryFault(f"{what} failed inside; the log has the details."))
         finally:
-            self.figures.count(names[0], names[1], outcome, time.perf_counter() - started)
+            count(outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
         language = spoken() or "en"

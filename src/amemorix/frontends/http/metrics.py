@@ -52,15 +52,16 @@ class Metrics:
     def refused(self, reason: str) -> None:
         self._refused.labels(reason).inc()
 
-    def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
+    def count(self, component: str, action: str, outcome: str, seconds: float) -> None:
+        """Note a call under names that no caller can make up."""
+        self._calls.labels(component, action, outcome).inc()
+        self._seconds.labels(component, action).observe(seconds)
+
+    def count_operation(self, component: str, action: Any, outcome: str, seconds: float) -> None:
         """Note a call under the present names of its operation; one that there is not counts as `unknown`."""
-        if (component, action) == UPLOAD:
-            names = UPLOAD
-        else:
-            known = OPERATIONS.named(component, action)
-            names = known or (component if component in OPERATIONS.components() else "unknown", "unknown")
-        self._calls.labels(*names, outcome).inc()
-        self._seconds.labels(*names).observe(seconds)
+        known = OPERATIONS.named(component, action)
+        names = known or (component if component in OPERATIONS.components() else "unknown", "unknown")
+        self.count(*names, outcome, seconds)
 
     def render(self, health: tuple[dict[str, Any], RuntimeStatus, HealthMetrics] | None) -> bytes:
         """The text format; without health (the memory is not ready), calls and process only."""

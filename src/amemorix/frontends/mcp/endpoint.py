@@ -66,7 +66,9 @@ class _CountedMemory(LocalMemory):
         started = time.perf_counter()
         answer = await super().invoke(component_name, args)
         outcome = "ok" if answer["success"] else answer.get("error_code") or "unsuccessful"
-        self._figures.count(component_name, (args or {}).get("action", ""), outcome, time.perf_counter() - started)
+        self._figures.count_operation(
+            component_name, (args or {}).get("action", ""), outcome, time.perf_counter() - started
+        )
         return answer
 
 

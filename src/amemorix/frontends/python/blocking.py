@@ -103,12 +103,14 @@ class Calls(TypedCalls):
 
     def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
-        id: str = "", metadata: Mapping[str, Any] | None = None, everything: bool = False,
+        id: str = "", metadata: Mapping[str, Any] | None = None, expires_at: Moment = None,
+        ttl_seconds: float | None = None, everything: bool = False,
     ) -> Added:  # fmt: skip
         """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
 
-        `id` is your own: the same id and text again changes nothing, another text replaces it. `everything=True` stores a
-        note that every chat may see. Durable when it returns.
+        `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
+        on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
+        see. Durable when it returns.
         """
         return self._run(
             self._calls.add(
@@ -119,6 +121,8 @@ class Calls(TypedCalls):
                 time=time,
                 id=id,
                 metadata=metadata,
+                expires_at=expires_at,
+                ttl_seconds=ttl_seconds,
                 everything=everything,
             )
         )

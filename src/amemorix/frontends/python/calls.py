@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from ...errors import InvalidRequest, MemoryFault, NotFound, fault_of
+from ...ids import LETTERS, row_number
 from ...locale import Language, language_of, speaking, spoken, told
 from .results import Added, Context, Fact, Facts, Forgotten, Hits, Memo, Profile, Texts
 
@@ -87,12 +88,14 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
     async def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
-        id: str = "", metadata: Mapping[str, Any] | None = None, everything: bool = False,
+        id: str = "", metadata: Mapping[str, Any] | None = None, expires_at: Moment = None,
+        ttl_seconds: float | None = None, everything: bool = False,
     ) -> Added:  # fmt: skip
         """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
 
-        `id` is your own: the same id and text again changes nothing, another text replaces it. `everything=True` stores a
-        note that every chat may see. Durable when it returns.
+        `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
+        on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
+        see. Durable when it returns.
         """
         turns = turns_of(messages)
         if text and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -102,6 +105,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         if everything and (user or chat or turns):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
+        expiry = {"expires_at": expires_at, "ttl_seconds": ttl_seconds}
         if turns or user:
             if turns and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
@@ -109,10 +113,10 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
             if chat and user:  # a user_id beside it would make the chat their private one
                 turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
-            answer = await self.call("ingest_messages", {"messages": turns, **where})
+            answer = await self.call("ingest_messages", {"messages": turns, **where, **expiry})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
-            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where})
+            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where, **expiry})
         return added_of(answer)
 
     async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
@@ -120,12 +124,13 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
         The old words are kept as an earlier revision.
         """
+        ids = _text_ids(id)
         if not text:
-            answer = await self.call("memory_document_admin", action="set", ids=[id], metadata=metadata)
+            answer = await self.call("memory_document_admin", action="set", ids=ids, metadata=metadata)
             if answer["missing"]:
                 raise NotFound(f"id: there is no text {id}.", field="id")
             return Added()
-        row = (await self.call("memory_text_admin", action="get", ids=[id], scope="all"))["items"]
+        row = (await self.call("memory_text_admin", action="get", ids=ids, scope="all"))["items"]
         if not row:
             raise NotFound(f"id: there is no text {id}.", field="id")
         old = row[0]
@@ -220,7 +225,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
     async def get(self, id: str) -> Memo | None:
         """A stored text by its id (`p12`); None if there is none."""
-        answer = await self.call("memory_text_admin", action="get", ids=[id], scope="all")
+        answer = await self.call("memory_text_admin", action="get", ids=_text_ids(id), scope="all")
         return memo_of(answer["items"][0], answer["timezone"]) if answer["items"] else None
 
     async def texts(
@@ -266,7 +271,7 @@ class CallsOf(AsyncCalls):
 
 def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) -> dict[str, Any]:
     """What `memory_delete_admin` is to take: texts by id, a person, or a chat. Raises InvalidRequest."""
-    ids = [id] if isinstance(id, str) and id else list(id)
+    ids = _text_ids(*([id] if isinstance(id, str) and id else id))
     if bool(ids) == bool(user or chat):
         raise InvalidRequest("user: say whom or what to forget: user, chat, or id.", field="user")
     if ids:
@@ -276,6 +281,16 @@ def selected(*, user: str = "", chat: str = "", id: str | Sequence[str] = ()) ->
     if user:
         return {"mode": "mixed", "selector": {"person_ids": [user], "chat_ids": [f"private:{user}"]}}
     return {"mode": "chat", "selector": chat}
+
+
+def _text_ids(*given: str) -> list[str]:
+    """Ids of texts. Raises InvalidRequest for one that the memory never gave, such as an id of the caller's own."""
+    if wrong := [one for one in given if row_number(str(one), LETTERS["paragraph"]) is None]:
+        raise InvalidRequest(
+            f"id: {wrong[0]!r} is no id of the memory: it gives ids such as p12, in `ids` of what `add` returns and in `id` of a hit.",
+            field="id",
+        )
+    return [*given]
 
 
 def turns_of(messages: Messages) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import httpx
 
 from ...errors import DirectoryInUse, InvalidRequest, MemoryFault, NotReady
 from ...locale import Language, speaking
-from ...location import TOKEN_ENV, config_file, configured_language, locate, project_folder
+from ...location import TOKEN_ENV, config_file, configured_language, data_home, locate, project_folder
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import usable_token
 from ..transport import DaemonMemory, LocalMemory, client_of
@@ -24,22 +24,10 @@ from .calls import Answering, AsyncCalls
 if TYPE_CHECKING:
     from ...host.service import AMemorixHostService
 
-__all__ = ["DAEMON", "AsyncClient", "AsyncMemory", "data_home"]
+__all__ = ["DAEMON", "AsyncClient", "AsyncMemory"]
 
 log = logging.getLogger(__name__)
 DAEMON = "http://127.0.0.1:7400"
-
-
-def data_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a memory lies that is given no folder: `AMEMORIX_HOME`, else the user's data directory."""
-    if given := environ.get("AMEMORIX_HOME"):
-        return Path(given)
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "amemorix"
-    if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "amemorix"
-    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "amemorix"
 
 
 class AsyncMemory(AsyncCalls):
@@ -154,18 +142,23 @@ class AsyncMemory(AsyncCalls):
 
     async def _asking(self, daemon: Daemon) -> DaemonMemory:
         place = locate(self.config_path)
-        client = client_of(daemon, place.token_env if place else TOKEN_ENV)
-        await self._ways.enter_async_context(client)
-        return DaemonMemory(client)
+        token_env = place.token_env if place else TOKEN_ENV
+        client = await self._ways.enter_async_context(client_of(daemon, token_env))
+        return DaemonMemory(client, token_env)
 
 
 class AsyncClient(AsyncCalls):
     """A memory behind HTTP: `async with AsyncClient("http://127.0.0.1:7400", token="…") as memory: …`.
 
-    The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of `http.tokens_file`; the environment's when not given.
+    An address without `https://` is asked by HTTP. The token is that of `http.token_env` (`AMEMORIX_TOKEN`) or one of
+    `http.tokens_file`; the environment's when not given.
     """
 
     def __init__(self, url: str = DAEMON, token: str = "", *, timeout: float = 600.0) -> None:
+        scheme, _, host = url.rpartition("://")
+        if not host or scheme.lower() not in ("", "http", "https"):
+            raise InvalidRequest(f"url: {url!r} is no address of a daemon, such as {DAEMON}.", field="url")
+        url = url if scheme else f"http://{url}"
         token = usable_token(token or os.environ.get(TOKEN_ENV, ""), "token")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)

@@ -6,6 +6,8 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from ....locale import spoken
+from ....profiles.statements import worded_fact
 from ..view import HEADERS, Page, View
 
 __all__ = ["PAGES"]
@@ -55,7 +57,8 @@ async def data(view: View) -> Response:
 async def node(view: View) -> Response:
     asked = {"node": view.request.path_params["id"], "relation_limit": 200, "paragraph_limit": 30}
     found = await view.ask(GRAPH, "node_detail", **asked, **view.scope)
-    return view.show("_node.html" if view.partial else "node.html", found=found, node=found["node"])
+    known = [worded_fact(one["predicate"], one["object"], False, spoken() == "zh") for one in found["known"]]
+    return view.show("_node.html" if view.partial else "node.html", found=found, node=found["node"], known=known)
 
 
 async def relation(view: View) -> Response:
