@@ -35,9 +35,9 @@ def copied(host: AMemorixHostService, to: Path) -> Path:
 
 
 async def keys_left(host: AMemorixHostService, wanted: list[str]) -> list[str]:
-    """The ids of the keys, once they are these, or after a while."""
+    """The ids of the keys in the file, once they are these, or after a while."""
     for _ in range(200):
-        if (found := [key["id"] for key in (await keys_of(host, "status"))["keys"]]) == wanted:
+        if (found := [key.id for key in Keyring.read(data_of(host) / KEYS_FILE, SECRET).all]) == wanted:
             break
         await asyncio.sleep(0.02)
     return found

@@ -20,6 +20,8 @@ addEventListener("DOMContentLoaded", async () => {
   function fit() {
     cy.fit(undefined, 30);
     if (cy.zoom() > 1.5) { cy.zoom(1.5); cy.center(); }  // a few nodes need not fill the place
+    // the names of a few are read at any zoom
+    cy.nodes().style("font-size", cy.nodes().length > 60 ? 13 : Math.max(13, 11 / cy.zoom()));
   }
 
   async function draw(address, around) {
