@@ -318,7 +318,7 @@ def _must_be_enough(parts: Sequence[Question]) -> None:
     counts = Counter(one.split for one in parts)
     if all(counts[split] >= least for split, (least, _) in PARTS.items()):
         return
-    kinds = ", ".join(f"{count} of kind {kind}" for kind, count in sorted(Counter(one.kind for one in parts).items()))
+    kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Counter(one.kind for one in parts).items()))
     found = ", ".join(f"{counts[split]} to {what}" for split, (_, what) in PARTS.items())
     needed = ", ".join(f"{least} to {what}" for least, what in PARTS.values())
     raise _GivenUp(
