@@ -438,8 +438,8 @@ async def test_the_command_tunes_and_applies(tmp_path: Path) -> None:
         ("\n", "holds no question"),
         ('{"query": "花生", "expected": ["p99"]}', "queries.0.expected.0: 'p99' is no paragraph"),
         ('[{"query": "花生"}]', "queries.0.expected is required"),
-        ('{"query": "花生", "expected": ["p1"]}\n\n{"query": "tea", "expected": "p2"}\n', "2 of kind labelled"),
-        ('[{"query": "花生", "expected": ["p1"]}, {"query": "tea", "expected": ["p2"]}]', "2 of kind labelled"),
+        ('{"query": "花生", "expected": ["p1"]}\n\n{"query": "tea", "expected": "p2"}\n', "labelled 2"),
+        ('[{"query": "花生", "expected": ["p1"]}, {"query": "tea", "expected": ["p2"]}]', "labelled 2"),
     ],
 )
 async def test_the_command_takes_questions_of_ones_own(tmp_path: Path, text: str, told: str) -> None:
