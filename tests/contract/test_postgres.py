@@ -263,7 +263,7 @@ def fill(both: Both) -> None:
                  attributes='{"a": 1}', vector=b"\x01\x02")  # fmt: skip
     both.run("entity_set_merged", target=2, ids="[3]")
     both.run("entity_set_deleted", at=80.0, ids="[4]")
-    both.run("correction_relations_end", now=81.0, ids="[1, 4]")
+    both.run("delete_relations", now=81.0, ids="[1, 4]")
     both.run("relations_taken", by="c2", ids="[1]")
     both.run("relations_taken", by="d1", ids="[4]")
     both.run("fact_update", id=4, value="kyoto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,

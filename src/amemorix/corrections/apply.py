@@ -58,7 +58,7 @@ class CorrectionWriter:
         notes = self._note(db, plan, details, now) if details["note"] else []
         alone = correction_rows.alone(db, details["relations"], [])
         ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
-        db.run("correction_relations_end", ids=array(ended), now=now)
+        db.run("delete_relations", ids=array(ended), now=now)
         relation_restore.taken(db, ended, plan_key(plan.id))
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
@@ -113,12 +113,12 @@ class CorrectionWriter:
         db.run("correction_revive", ids=array(old), at=at)
         db.run("correction_refs_revive", ids=array(old))
         db.run("correction_relations_revive", ids=array(ended))
-        db.run("correction_withdraw", ids=array(notes), now=now)
+        db.run("delete_paragraphs", ids=array(notes), now=now)
         db.run("correction_withdraw_refs", ids=array(notes), now=now)
         db.run("relations_unsupported", paragraphs=array(notes), now=now)
         # the copies are erased, and what was read in nothing else ends with them
         supported, spoken_of = correction_rows.relations(db, new), correction_rows.linked_entity_names(db, new)
         db.run("correction_refs_revised", ids=array(new), step=-1, now=now)
-        db.run("correction_remove", ids=array(new))
-        db.run("correction_relations_end", ids=array(correction_rows.alone(db, supported, [])), now=now)
+        db.run("erase_paragraphs", ids=array(new))
+        db.run("delete_relations", ids=array(correction_rows.alone(db, supported, [])), now=now)
         db.run("correction_entities_end", ids=array(spoken_of), now=now)

@@ -99,9 +99,6 @@ where deleted_at is not null and id in (
     select ref from paragraphs
     where id in (select value from json_each(:ids)) and superseded_at is null and deleted_at is null);
 
--- name: correction_relations_end
-update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
-
 -- name: correction_relations_revive
 update relations set deleted_at = null
 where id in (select value from json_each(:ids)) and merged_into is null
@@ -139,9 +136,6 @@ select person, :new, role, name from paragraph_persons where paragraph = :old;
 update external_memory_refs set revision = revision + :step, updated_at = :now
 where id in (select ref from paragraphs where id in (select value from json_each(:ids)));
 
--- name: correction_remove
-delete from paragraphs where id in (select value from json_each(:ids));
-
 -- name: correction_entities_end
 -- those of the entities that were only read, and that no text or relation is left of
 update entities set deleted_at = :now
@@ -159,10 +153,6 @@ select p.id, p.superseded_at, p.deleted_at,
                and n.id not in (select value from json_each(:ids)))
 from paragraphs p where p.id in (select value from json_each(:ids));
 
--- name: correction_withdraw
-update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
-
 -- name: correction_withdraw_refs
 update external_memory_refs set deleted_at = :now
 where deleted_at is null and id in (select ref from paragraphs where id in (select value from json_each(:ids)));
-

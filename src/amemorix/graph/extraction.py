@@ -120,8 +120,8 @@ class ExtractionService(ChangeFollower):
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                called = db.run("extraction_persons", chat=one.chat)
-                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in called}
+                called = {name for _, name in db.run("chat_person_names", chat=one.chat)}
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in sorted(called)}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             met |= {norm: mention for norm, mention in persons[one.chat].items() if norm in possible[one.id]}
             found = {} if one.knowledge == "quote" else self._named(one.content, met)
