@@ -18,7 +18,6 @@ from ..audit_context import naming
 from ..background.change_follower import ChangeFollower, run_forever, run_to_completion
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
-from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound, StorageFailure
 from ..ids import operation_key, row_key
 from ..importing import rows as import_rows
@@ -166,7 +165,7 @@ class PurgeService:
         With `rotate`, the data key is rotated afterwards. Raises NotFound, Conflict for a wrong state, StorageFailure if a
         file cannot be written; it is tried again then.
         """
-        ensure_not_restoring(self._store)
+        self._store.ensure_not_restoring()
         naming()(operation_id=operation_key(operation))
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
 
@@ -205,7 +204,7 @@ class PurgeService:
 
         Without `wait` they are all begun and left to the background.
         """
-        ensure_not_restoring(self._store)
+        self._store.ensure_not_restoring()
         now = self._clock.now()
         until, name = now - days * 86_400, naming()
         found = await self._store.read(lambda db: db.run("operations_older", until=until, limit=limit).fetchall())

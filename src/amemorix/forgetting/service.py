@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
-from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..ids import operation_key, row_key
@@ -192,7 +191,7 @@ class DeletionService:
                 )  # fmt: skip
             deleted = _shown(db, seeds, plan)
             if purge:
-                ensure_not_restoring(self._store)
+                self._store.ensure_not_restoring()
             for kind in ROW_KINDS:
                 journal.mark(db, kind, plan.ids(kind), now)
             for moved in plan.moved:

@@ -11,9 +11,8 @@ from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..ingest.late_names import last_news, news_sought
-from ..language.names import MOST_CHARS, are_chinese, is_chinese_name, names, possible_names
+from ..language.names import MOST_CHARS, Mention, are_chinese, is_chinese_name, names, possible_names
 from ..language.normalise import normalise_name
-from ..language.passages import Mention
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection

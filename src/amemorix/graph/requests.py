@@ -68,13 +68,15 @@ class NodeDetail(_Detail):
     node: RequiredKey = Field(validation_alias=NODE)
 
 
-class EdgeDetail(_Detail):
-    """The edge: a relation by its id, or all relations from a source to a target."""
-
+class _Edge(Request):
     relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
     source: Key = Field("", validation_alias=SOURCE)
     target: Key = Field("", validation_alias=TARGET)
     predicate: Name = Field("", description="Only relations that say this.")
+
+
+class EdgeDetail(_Edge, _Detail):
+    """The edge: a relation by its id, or all relations from a source to a target."""
 
 
 class ByHand(Request):
@@ -150,13 +152,8 @@ class CreateEdge(ByHand):
     )  # fmt: skip
 
 
-class EdgeEdit(ByHand):
+class EdgeEdit(_Edge, ByHand):
     """An edge: a relation by its id, or all relations from a source to a target."""
-
-    relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
-    source: Key = Field("", validation_alias=SOURCE)
-    target: Key = Field("", validation_alias=TARGET)
-    predicate: Name = Field("", description="Only relations that say this.")
 
 
 class WeighEdge(EdgeEdit):
