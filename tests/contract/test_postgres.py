@@ -13,7 +13,6 @@ import pytest
 from amemorix.store.migrations import build, migrations
 from amemorix.store.postgres import Statement, postgres_schema, postgres_statements, to_postgres
 from amemorix.store.queries import array, queries, sqlite_only
-from postgres_server import postgres
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
 
@@ -110,12 +109,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("[", "{"):
         return json.loads(value)
     return value
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 @pytest.fixture

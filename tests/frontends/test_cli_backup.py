@@ -8,11 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from amemorix.frontends.cli.main import app
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from command_line import run
 from database_file import open_database
 from test_cli_serve import daemon
 
@@ -30,10 +29,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "900")
     monkeypatch.chdir(tmp_path)
     return path
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
 
 
 def good(*args: str) -> str:

@@ -16,9 +16,11 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows.paragraphs import ParagraphRow
 from . import rows as correction_rows
-from .rows import Plan, Target
+from .rows import Plan
 from .wording import holds
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
@@ -42,7 +44,7 @@ class CorrectionWriter:
         details = json.loads(plan.plan)
         items: list[dict[str, Any]] = details["paragraphs"]
         ids = [item["id"] for item in items]
-        targets = correction_rows.targets(db, ids, None, now)
+        targets = paragraph_rows.shown(db, ids, None, now)
         changed = [
             paragraph_key(item["id"]) for item in items
             if item["id"] not in targets or targets[item["id"]].content_hash.hex() != item["hash"]
@@ -63,7 +65,7 @@ class CorrectionWriter:
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _in_place(
-        self, db: Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
+        self, db: Connection, plan: Plan, old: ParagraphRow, text: str, details: Mapping[str, Any], now: float
     ) -> int:
         """Store the corrected copy of a paragraph, with what it was linked to but the wrong; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": paragraph_key(old.id), "correction": plan_key(plan.id)}

@@ -27,15 +27,6 @@ where id = :id and status = 'awaiting_confirmation';
 update correction_plans set status = 'rolled_back', rolled_back_at = :now
 where id = :id and status = 'executed';
 
--- name: correction_targets
--- live paragraphs in scope with what is needed to put a corrected one in their place
-select p.id, p.content, p.content_hash, p.kind, p.event_start, p.event_end, p.expires_at, p.tags, p.metadata, p.scope,
-       coalesce(c.chat_id, ''), s.name, s.source_type, p.speaker
-from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
-  and (p.expires_at is null or p.expires_at > :now)
-  and (:scopes is null or p.scope in (select value from json_each(:scopes)));
-
 -- name: correction_relations
 -- live relations that these paragraphs support
 select distinct r.id, r.subject, r.predicate, r.object from relation_evidence e join relations r on r.id = e.relation
