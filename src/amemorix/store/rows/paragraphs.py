@@ -15,7 +15,7 @@ from ..queries import array, optional_array
 from ..records import SPEAKER
 from .retention import Retention
 
-__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible", "speaker_of"]
+__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible", "speaker_of", "ids_in"]
 
 Scopes = Sequence[int] | None
 
