@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,15 @@ async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
 async def dense_host(opened: Open) -> AMemorixHostService:
     """A memory with vectors of hashed words."""
     return await opened(embed=HashEmbedder())
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A PostgreSQL server."""
+    from postgres_server import postgres
+
+    with postgres() as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,25 +1,42 @@
-"""The context of a call: who acts, for the audit log, what they may do, and the trace that the call belongs to."""
+"""The context of a call: who acts, for the audit log, what they may do, the trace that it belongs to, and how it went."""
 
 from __future__ import annotations
 
 import json
+import logging
+import time
 from collections.abc import Callable, Generator, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .clock import Clock
+from .errors import MemoryFault
+from .lazy_regex import lazy_regex
+
+if TYPE_CHECKING:
+    from .ops import Operation, Request
 
 __all__ = [
-    "IN_PROCESS", "Act", "Grant", "acting", "acting_as", "carried", "entered_by", "front_door", "granted", "naming", "span",
+    "IN_PROCESS", "Act", "Grant", "acting", "acting_as", "carried", "entered_by", "front_door", "granted", "naming", "observed",
+    "span",
 ]  # fmt: skip
 
+log = logging.getLogger("amemorix.calls")
 F = TypeVar("F", bound=Callable[..., Any])
 ROLES = ("read", "write", "admin")
 """Each is allowed what those before it are."""
 MOST_LETTERS = 200
 """Of what a caller gave; more of it is only counted."""
 
+RECORD = lazy_regex(r"[a-z]?\d+")
+PEOPLE = ("chat_id", "group_id", "person_id", "user_id", "external_id", "session_id")
+"""Ids that are given by others, and may be names."""
+MEMORY = lazy_regex(r"[prnf][0-9]+")
+MEMORIES = ("target", "winner", "superseded_by")
+"""Arguments that take the number of a memory, among other things."""
 IN_PROCESS = frozenset({"host", "cli"})
 """Front doors of the process that holds the memory."""
 _ACT: ContextVar[Act | None] = ContextVar("act", default=None)
@@ -101,6 +118,44 @@ def acting_as(act: Act) -> Generator[None]:
     finally:
         act.over = True
         _ACT.reset(token)
+
+
+@contextmanager
+def observed(op: Operation, request: Request, clock: Clock, *, slow_ms: float) -> Generator[None]:
+    """Until the block ends, what is written is written by this call; then the log says how it went.
+
+    It is slow from `slow_ms` milliseconds on, unless it was to wait or was typed; never with 0.
+    """
+    by = str(getattr(request, "requested_by", ""))
+    act = Act(op.component, op.action or "", by, front_door(), clock.now(), _named(request))
+    started, outcome = time.perf_counter(), "ok"
+    try:
+        with acting_as(act), span(f"amemorix {op.name}", component=op.component, action=act.action, door=act.door):
+            yield
+    except BaseException as exc:
+        outcome = exc.code if isinstance(exc, MemoryFault) else type(exc).__name__
+        raise
+    finally:
+        milliseconds = (time.perf_counter() - started) * 1000
+        waits = bool(getattr(request, "wait_seconds", 0.0))
+        watched = waits or act.door == "cli"  # whoever typed the command has seen how long it took
+        slow = bool(slow_ms) and milliseconds >= slow_ms and not watched
+        extra = {
+            "component": op.component, "action": act.action, "door": act.door, "outcome": outcome,
+            "milliseconds": round(milliseconds, 2),
+        }  # fmt: skip
+        level, told = (logging.WARNING, ", slow") if slow else (logging.DEBUG, "")
+        log.log(level, "%s: %s in %.1f ms%s", op.name, outcome, milliseconds, told, extra=extra)
+
+
+def _named(request: Request) -> dict[str, str]:
+    """The numbers of the records that a request names, such as `operation_id` -> `d3`."""
+    found: dict[str, str] = {}
+    for name in type(request).model_fields:
+        form = MEMORY if name in MEMORIES else RECORD if name.endswith("_id") and name not in PEOPLE else None
+        if form and form.fullmatch(value := str(getattr(request, name))):
+            found[name] = value
+    return found
 
 
 def front_door() -> str:

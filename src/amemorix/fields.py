@@ -12,7 +12,7 @@ from .language.normalise import clean_text, normalise_name, unstorable
 from .ops import ScopedRequest
 
 __all__ = [
-    "AskingRequest", "ChatRequest", "Count", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "NextCursor", "Offset",
+    "AskingRequest", "ChatRequest", "LetteredName", "MAX_QUERY_CHARS", "ManyChatsRequest", "Name", "NextCursor", "Offset",
     "OneOrMore", "PathInput", "RequiredName", "Tags", "TimeInput", "TimeToLive", "WholeText", "one_expiry",
 ]  # fmt: skip
 
@@ -21,12 +21,6 @@ LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200
 """Bytes; file systems end at 4096 and 255, and a folder before or a suffix behind is added."""
 LARGEST_NUMBER = 1e300
 """What is beyond cannot be a float, and is no time in any unit; neither is what is not a number."""
-
-
-def _not_a_truth_value(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("must be a number, not true or false")
-    return value
 
 
 def _time_or_words(value: Any) -> Any:
@@ -82,8 +76,7 @@ def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
-Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
-Offset = Annotated[int, Field(ge=0, le=HIGHEST), BeforeValidator(_not_a_truth_value)]
+Offset = Annotated[int, Field(ge=0, le=HIGHEST)]
 PathInput = Annotated[str, AfterValidator(_path)]
 WholeText = Annotated[str, StringConstraints(strip_whitespace=False), AfterValidator(_whole_characters)]
 """A text with the blank space around it."""

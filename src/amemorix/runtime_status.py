@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 __all__ = ["Configure", "ConfigureText", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
@@ -73,7 +72,6 @@ class RuntimeStatus:
     """How the host replaces the text of its file; None if there is no host."""
     reload: Reload | None = None
     """How the host reads its file again; None if there is no host."""
-    started: float = field(default_factory=time.monotonic)
 
     def record(self, report: ReloadReport) -> None:
         """Remember a reload; a good one clears the last error."""

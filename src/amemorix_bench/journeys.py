@@ -13,7 +13,7 @@ from typing import Any
 
 import amemorix
 from amemorix import AMemorixHostService
-from amemorix.testing import HashEmbedder, memory_host, pause_background
+from amemorix.testing import HashEmbedder, memory_host, pause_background, resume_background
 
 __all__ = ["followed"]
 
@@ -49,12 +49,14 @@ async def followed(folder: Path) -> dict[str, list[str]]:
     sys.setprofile(note)
     try:
         async with memory_host(folder, embed=HashEmbedder()) as host:
+            await pause_background(host)
             for journey in ("", "message -> row"):
                 turns = [
                     {"external_id": f"{journey}{i}", "speaker": who, "person_id": who, "text": text}
                     for i, (who, text) in enumerate(SAID)
                 ]
                 await ask(host, journey, "ingest_messages", chat_id="c", messages=turns)
+            resume_background(host)
             await host.settle(120)
             await pause_background(host)
             for journey in ("", "question -> hits"):

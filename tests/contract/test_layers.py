@@ -15,8 +15,8 @@ import amemorix
 PACKAGE = Path(amemorix.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 LEAVES = (
-    "errors", "version", "clock", "lazy_regex", "locale", "sorted_arrays", "extras", "location", "foreground_priority", "audit_context",
-    "runtime_status", "ops", "operation_types",
+    "errors", "version", "clock", "lazy_regex", "locale", "sorted_arrays", "extras", "location", "foreground_priority",
+    "runtime_status", "ops", "audit_context", "operation_types",
 )  # fmt: skip
 CORE = ("config", "language", "ids", "fields", "ports", "models", "store", "background", "indexes")
 SUBJECTS = (

@@ -13,7 +13,6 @@ import pytest
 from amemorix.store.migrations import build, migrations
 from amemorix.store.postgres import Statement, postgres_schema, postgres_statements, to_postgres
 from amemorix.store.queries import array, queries, sqlite_only
-from postgres_server import postgres
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
 
@@ -110,12 +109,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("[", "{"):
         return json.loads(value)
     return value
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 @pytest.fixture
@@ -263,7 +256,7 @@ def fill(both: Both) -> None:
                  attributes='{"a": 1}', vector=b"\x01\x02")  # fmt: skip
     both.run("entity_set_merged", target=2, ids="[3]")
     both.run("entity_set_deleted", at=80.0, ids="[4]")
-    both.run("correction_relations_end", now=81.0, ids="[1, 4]")
+    both.run("delete_relations", now=81.0, ids="[1, 4]")
     both.run("relations_taken", by="c2", ids="[1]")
     both.run("relations_taken", by="d1", ids="[4]")
     both.run("fact_update", id=4, value="kyoto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,

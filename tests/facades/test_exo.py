@@ -7,7 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -58,7 +58,6 @@ from amemorix.facades.exo import (
     generate_summary,
 )
 from amemorix.facades.exo.base import item_of
-from postgres_server import postgres
 
 KEY, OTHER_KEY = Fernet.generate_key().decode(), Fernet.generate_key().decode()
 
@@ -381,12 +380,6 @@ BROKEN = Migration(
     version=4, description="Broken", up_sql="insert into item values (3, '', ''); insert into nowhere values (1);"
 )
 Query = Callable[[Any, str], Awaitable[list[Any]]]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 @pytest.fixture(

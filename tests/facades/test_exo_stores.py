@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amemorix.clock import FrozenClock
 from amemorix.facades.exo import (
     EncryptedMemoryStore,
     HumanMemory,
@@ -30,45 +29,30 @@ from amemorix.facades.exo import (
     PostgresStore,
     ShortTermMemory,
 )
-from amemorix.testing import HashEmbedder, lay_empty_database, memory_host
-from doors import opened_through
-from postgres_server import postgres
-from suite import FacadeSuite, Lack, Port, Text
+from amemorix.testing import lay_empty_database
+from suite import FacadeSuite, HostedPort, Lack, Port, Text
 
 KEY = "l1Yb8PThIoXZnOQ8tyWw-nP2Cqe_UGl-LBEXhKZ2eEw="
-Make = Callable[[str], Any]
-"""A store of a namespace."""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with postgres() as address:
-        yield address
+class ExoPort(HostedPort):
+    """A store for each space, as the suite calls it, of a kind: what is around what."""
 
+    refuses = MemoryError
 
-class Opened:
-    """Makes stores of a kind, until it is closed."""
-
-    def __init__(self, kind: str, folder: Path, address: Callable[[], str]) -> None:
-        self.kind, self._folder, self._address, self._stack = kind, folder, address, AsyncExitStack()
-        self._made: dict[str, Any] = {}
+    def __init__(self, kind: str, folder: Path, address: str) -> None:
+        super().__init__(folder, "HTTP" if "HTTP" in kind else "vectors" if "vectors" in kind else "words")
+        self.lacks = {*BASE, *KINDS.get(kind, ("restart", "meaning"))}
+        self.kind, self._address = kind, address
         self._prefix = uuid4().hex
-        self.host: Any = None
 
-    async def open(self) -> None:
-        vectors = {"embed": HashEmbedder()} if "vectors" in self.kind else {}
-        lay_empty_database(self._folder)
-        if "HTTP" in self.kind:
-            self.host = await self._stack.enter_async_context(opened_through("Client", self._folder, **vectors))
-        elif "PostgreSQL" not in self.kind and self.kind != "short":
-            self.host = await self._stack.enter_async_context(memory_host(self._folder, **vectors))
-
-    async def close(self) -> None:
-        for store in self._made.values():
-            if isinstance(store, PostgresStore):
-                await store.close()
-        self._made.clear()
-        await self._stack.aclose()
+    async def __aenter__(self) -> Self:
+        self._made: dict[str, Any] = {}
+        if "kernel" in self.kind:
+            lay_empty_database(self._folder)
+            return await super().__aenter__()
+        self._open = AsyncExitStack()
+        return self
 
     def store(self, namespace: str) -> Any:
         """One for a namespace, whatever is around it."""
@@ -90,38 +74,30 @@ class Opened:
     def _make(self, namespace: str) -> Any:
         if self.kind == "short":
             return ShortTermMemory()
-        if "PostgreSQL" in self.kind:
-            return PostgresStore(self._address(), f"{self._prefix} {namespace}")
-        return KernelStore(self.host, namespace)
-
-
-class ExoPort:
-    """A store for each space, as the suite calls it."""
-
-    refuses = MemoryError
-
-    def __init__(self, opened: Opened, lacks: Collection[Lack]) -> None:
-        self._opened, self.lacks = opened, lacks
-        self.now = datetime.fromtimestamp(FrozenClock().now(), UTC)
+        if "PostgreSQL" not in self.kind:
+            return KernelStore(self.memory, namespace)
+        store = PostgresStore(self._address, f"{self._prefix} {namespace}")
+        self._open.push_async_callback(store.close)
+        return store
 
     async def put(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None,
         expires_at: datetime | None = None,
     ) -> str:  # fmt: skip
         whose = MemoryMetadata(extra=dict(metadata or {}))
-        await self._opened.store(space).add(MemoryItem(id=id, content=text, memory_type="note", metadata=whose))
+        await self.store(space).add(MemoryItem(id=id, content=text, memory_type="note", metadata=whose))
         return id
 
     async def get(self, id: str, *, space: str = "a") -> Text | None:
-        item = await self._opened.store(space).get(id)
+        item = await self.store(space).get(id)
         return None if item is None else told(item)
 
     async def search(self, query: str, *, space: str = "a", limit: int = 10) -> Sequence[Text]:
-        return [told(item) for item in await self._opened.store(space).search(query=query, limit=limit)]
+        return [told(item) for item in await self.store(space).search(query=query, limit=limit)]
 
     async def list(self, *, space: str = "a") -> Sequence[Text]:
-        found = [told(item) for item in await self._opened.store(space).search(limit=100_000)]
-        return found if self._opened.kind == "short" else found[::-1]
+        found = [told(item) for item in await self.store(space).search(limit=100_000)]
+        return found if self.kind == "short" else found[::-1]
 
     async def update(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None
@@ -129,22 +105,14 @@ class ExoPort:
         return await self.put(id, text, space=space, metadata=metadata)
 
     async def delete(self, id: str, *, space: str = "a") -> object:
-        return await self._opened.store(space).delete(id)
+        return await self.store(space).delete(id)
 
     async def clear(self, *, space: str = "a") -> object:
-        return await self._opened.store(space).clear()
+        return await self.store(space).clear()
 
     async def settle(self) -> None:
-        if self._opened.host is not None:
-            await self._opened.host.settle()
-
-    async def advance(self, seconds: float) -> None:
-        raise NotImplementedError
-
-    async def reopened(self) -> Port:
-        await self._opened.close()
-        await self._opened.open()
-        return self
+        if "kernel" in self.kind:
+            await super().settle()
 
 
 def told(item: MemoryItem) -> Text:
@@ -166,21 +134,14 @@ KINDS: dict[str, tuple[Lack, ...]] = {
 
 
 @pytest.fixture
-async def opened(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
-    opened = Opened(kind, tmp_path, lambda: request.getfixturevalue("address"))
-    if "PostgreSQL" in kind:
-        request.getfixturevalue("address")
-    await opened.open()
-    yield opened
-    await opened.close()
+async def port(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[ExoPort]:
+    address = request.getfixturevalue("address") if "PostgreSQL" in kind else ""
+    async with ExoPort(kind, tmp_path, address) as port:
+        yield port
 
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestStores(FacadeSuite):
-    @pytest.fixture
-    async def port(self, opened: Opened, kind: str) -> ExoPort:
-        return ExoPort(opened, {*BASE, *KINDS[kind]})
-
     async def test_a_search_gives_no_more_than_asked(self, port: Port) -> None:
         if {"words", "meaning"} <= set(port.lacks):
             pytest.skip("ciphertext alone cannot be searched")
@@ -189,10 +150,6 @@ class TestStores(FacadeSuite):
 
 @pytest.mark.parametrize("kind", ["short"])
 class TestShortTerm(FacadeSuite):
-    @pytest.fixture
-    async def port(self, opened: Opened) -> ExoPort:
-        return ExoPort(opened, {*BASE, "restart", "meaning"})
-
     async def test_a_text_that_nothing_can_hold_is_refused(self, port: Port) -> None:
         """What a model says beside a call of a tool may be empty."""
         await port.put("empty", "")
@@ -222,8 +179,8 @@ EVERY = ["kernel", "events over encrypted over kernel", "PostgreSQL", "once over
 
 
 @pytest.mark.parametrize("kind", EVERY)
-async def test_filters_are_joined(opened: Opened) -> None:
-    store = opened.store("a")
+async def test_filters_are_joined(port: ExoPort) -> None:
+    store = port.store("a")
     assert isinstance(store, MemoryStore)
     await filled(store)
 
@@ -243,7 +200,7 @@ async def test_filters_are_joined(opened: Opened) -> None:
     assert await found(metadata=MemoryMetadata(extra={"n": 1, "deep": {"a": []}})) == ["2"]
     assert await found(metadata=MemoryMetadata(extra={"deep": {}})) == []
     assert await found(metadata=MemoryMetadata(user_id="ann"), memory_type="human", category=None, status=None) == ["1"]
-    if "encrypted" not in opened.kind:
+    if "encrypted" not in port.kind:
         assert set(await found(query="kettle")) == {"1", "2", "5"}
         assert await found(query="kettle", metadata=MemoryMetadata(user_id="bob")) == ["2"]
         assert await found(query="kettle", status=MemoryStatus.DISCARD) == ["3"]
@@ -264,8 +221,8 @@ async def test_filters_are_joined(opened: Opened) -> None:
 @pytest.mark.parametrize("kind", ["kernel", "PostgreSQL"])
 @settings(max_examples=15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-async def test_any_history_leaves_what_a_dictionary_would_hold(opened: Opened, data: st.DataObject) -> None:
-    store: Any = opened.store("a")
+async def test_any_history_leaves_what_a_dictionary_would_hold(port: ExoPort, data: st.DataObject) -> None:
+    store: Any = port.store("a")
     await store.clear()
     held: dict[str, MemoryItem] = {}
     whose = st.builds(
@@ -318,8 +275,8 @@ def plain(item: MemoryItem) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "kind", ["once over kernel", "once over encrypted over kernel", "once over encrypted over PostgreSQL"]
 )
-async def test_nothing_is_kept_twice(opened: Opened) -> None:
-    store = opened.store("a")
+async def test_nothing_is_kept_twice(port: ExoPort) -> None:
+    store = port.store("a")
     ann, bob = MemoryMetadata(user_id="ann"), MemoryMetadata(user_id="bob")
     await asyncio.gather(*(store.add(HumanMemory(content="I like tea", metadata=ann)) for _ in range(5)))
     assert len(await store.search()) == 1
@@ -336,8 +293,8 @@ async def test_nothing_is_kept_twice(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("kind", ["kernel"])
-async def test_nothing_crosses_into_a_namespace(opened: Opened) -> None:
-    host = opened.host
+async def test_nothing_crosses_into_a_namespace(port: ExoPort) -> None:
+    host = port.host
     await host.invoke("ingest_text", {"text": "the kettle of everybody", "scope": "global"})
     await host.invoke("ingest_text", {"text": "the kettle of a chat", "chat_id": "exo:a"})
     await host.invoke("ingest_messages", {"chat_id": "exo:a", "messages": [{"text": "a kettle", "speaker": "x"}]})
@@ -349,8 +306,8 @@ async def test_nothing_crosses_into_a_namespace(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("kind", ["kernel"])
-async def test_what_is_said_of_somebody_is_read_from_items(opened: Opened) -> None:
-    host = opened.host
+async def test_what_is_said_of_somebody_is_read_from_items(port: ExoPort) -> None:
+    host = port.host
     store, ann = KernelStore(host, "a"), MemoryMetadata(user_id="ann")
     await store.add(HumanMemory(content="I live in Lisbon.", metadata=ann))
     await store.add(
@@ -364,8 +321,8 @@ async def test_what_is_said_of_somebody_is_read_from_items(opened: Opened) -> No
 
 
 @pytest.mark.parametrize("kind", ["kernel with vectors"])
-async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(opened: Opened) -> None:
-    host = opened.host
+async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(port: ExoPort) -> None:
+    host = port.host
     within = KernelStore(host, "a")
     store = EncryptedMemoryStore(within, KEY, embed=within.embed)
     for id_, text in (("safe", "the number of the safe is 1234"), ("dog", "the dog sleeps in the barn")):
@@ -383,8 +340,8 @@ async def test_vectors_that_were_made_before_are_what_ciphertext_is_found_by(ope
 
 
 @pytest.mark.parametrize("kind", ["kernel"])
-async def test_an_item_whose_vector_does_not_fit_is_not_stored(opened: Opened) -> None:
-    host = opened.host
+async def test_an_item_whose_vector_does_not_fit_is_not_stored(port: ExoPort) -> None:
+    host = port.host
     store = KernelStore(host, "a")
     await store.add(MemoryItem(id="1", content="first", memory_type="fact", embedding=[1.0, 0.0]))  # type: ignore[call-arg]
     for vector in ([1.0], [], [1.0] * 9_000):

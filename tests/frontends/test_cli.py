@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from amemorix import __version__
 from amemorix.frontends.cli.imports import FORMATS
-from amemorix.frontends.cli.main import app
 from amemorix.frontends.cli.memory import Mode
 from amemorix.importing.readers import formats as importing
 from amemorix.search.operations import MODES
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from command_line import run
 
 TURNS = [
     {"speaker": "周宁", "text": "我把折叠伞放在值班柜第二层。", "time": "2025-03-01T09:00:00Z"},
@@ -34,10 +33,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     return path
-
-
-def run(*args: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, args, input=stdin)
 
 
 def jsonl(path: Path, *turns: object) -> Path:
@@ -89,8 +84,8 @@ def test_a_text_is_stored_and_a_changed_one_replaces_it(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_stored(tmp_path: Path) -> None:
-    assert run("ingest", "-", "--chat", "c", stdin="From a pipe.").stdout == "1 stored\n"
-    assert run("ingest", "-", "--chat", "c", "--format", "jsonl", stdin=json.dumps(TURNS[1])).stdout == "1 stored\n"
+    assert run("ingest", "-", "--chat", "c", given="From a pipe.").stdout == "1 stored\n"
+    assert run("ingest", "-", "--chat", "c", "--format", "jsonl", given=json.dumps(TURNS[1])).stdout == "1 stored\n"
     assert run("ingest", str(jsonl(tmp_path / "empty.jsonl")), "--chat", "c").stdout == "Nothing to store.\n"
 
 
@@ -128,7 +123,7 @@ def test_invoke_takes_json_a_file_or_standard_input(tmp_path: Path) -> None:
     answers = [
         run("invoke", "search_memory", "--json", request),
         run("invoke", "search_memory", "--json", "@request.json"),
-        run("invoke", "search_memory", "--json", "-", stdin=request),
+        run("invoke", "search_memory", "--json", "-", given=request),
     ]
     assert [answer.exit_code for answer in answers] == [0, 0, 0]
     assert [json.loads(answer.stdout)["mode"] for answer in answers] == ["search"] * 3

@@ -8,11 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from amemorix.frontends.cli.main import app
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from command_line import run
 from database_file import open_database
 from test_cli_serve import daemon
 
@@ -30,10 +29,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "900")
     monkeypatch.chdir(tmp_path)
     return path
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
 
 
 def good(*args: str) -> str:
@@ -67,7 +62,7 @@ def test_a_backup_is_made_listed_and_restored() -> None:
     tell(TURNS[1])
     assert id_ in good("backups")
 
-    asked = CliRunner().invoke(app, ["restore", id_], input="n\n")
+    asked = run("restore", id_, given="n\n")
     assert asked.exit_code == 1 and "Put the backup in the place of all that is stored?" in asked.output
     assert paragraphs() == 2
 

@@ -6,22 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from rich.table import Table
-from typer.testing import CliRunner
 
-from amemorix.frontends.cli.main import app
 from amemorix.frontends.cli.terminal import out
 from amemorix.testing import scratch_config
+from command_line import run, words
 from daemon_process import daemon
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
-
-
-def words(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 @pytest.fixture

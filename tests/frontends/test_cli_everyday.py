@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from amemorix import Memory
-from amemorix.frontends.cli.main import app
 from amemorix.locale import speaking
 from amemorix.testing import scratch_config
+from command_line import run
 
 
 @pytest.fixture
@@ -24,10 +23,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines.write_text("\n".join(json.dumps(turn) for turn in turns))
     assert run("ingest", str(lines), "--format", "jsonl", "--chat", "friends").exit_code == 0
     return path
-
-
-def run(*command: str, given: str = "") -> Result:
-    return CliRunner().invoke(app, command, input=given)
 
 
 def test_what_is_stored_is_looked_through(config: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from amemorix import Memory
 from amemorix.config import Config, default_toml, load
@@ -25,6 +25,7 @@ from amemorix.models.local import catalog
 from amemorix.models.local.install import install
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from command_line import run
 from daemon_process import Running, daemon
 from test_models_tiny import published
 
@@ -54,14 +55,6 @@ def stored(place: Path) -> Path:
     with Memory(place) as memory:
         memory.add("I live in Leeds", user="ann")
     return config
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
-
-
-def words(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 def examined(*args: str) -> dict[str, list[dict[str, Any]]]:

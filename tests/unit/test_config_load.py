@@ -23,11 +23,6 @@ def only_problem(text):
     return problems[0]
 
 
-@pytest.mark.parametrize("text", ["", "# a comment\n", "[http]\n"])
-def test_a_text_without_a_setting_is_refused(text):
-    assert only_problem(text)["problem"].startswith("the text holds no setting")
-
-
 def test_syntax_error_names_file_line_and_column():
     error = refused("[retrieval]\ncandidates 5\n")
     assert str(error).startswith("a.toml, line 2, column 12: ")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemorix.language.chunking import chunks, detect, split
+from amemorix.language.chunking import KnowledgeType, chunks, detect, split
 from amemorix.language.names import names
-from amemorix.language.passages import KnowledgeType
 from pace import assert_linear
 
 ALPHABET = st.one_of(

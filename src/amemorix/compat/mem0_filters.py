@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..frontends.python.comparison import ORDERS, compared
+from ..frontends.python.foreign_items import ORDERS, compared
 
 __all__ = ["matches"]
 

@@ -29,7 +29,7 @@ from ..store.queries import DatabaseError
 from ..store.sealed_files import new_file
 from .backup_folder import MANIFEST, SETTINGS, Backup, BackupFolder, Reason, sealed, take_keys_along
 from .database_swap import DatabaseTakeover, PurgeAgain
-from .worker import CopyThread, exchanging_files, using_files
+from .worker import CopyThread
 
 __all__ = ["BackupService", "Restoration", "carried_out", "examined", "hosted", "no_purge", "put_in_place", "room"]
 
@@ -77,7 +77,7 @@ class BackupService:
         """
         permitted = self.folder.permitted(to, "path") if to else self.folder.home
         place = self.folder.beside_backups(permitted, "path") if to else permitted
-        async with using_files(self._store):
+        async with self._store.using_files():
             with self._thread.doing("backup"):
                 made = await self._thread.run(lambda: self._made(place, reason))
                 if reason == "scheduled":
@@ -101,7 +101,7 @@ class BackupService:
     async def delete(self, which: str) -> Backup:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
         backup = await asyncio.to_thread(self.folder.find, which)
-        async with using_files(self._store):
+        async with self._store.using_files():
             try:
                 await self._thread.run(lambda: self.folder.remove(backup))
             except OSError as exc:
@@ -198,7 +198,7 @@ async def carried_out(
 
     A purge that was begun before is seen here: the exchange would wait for the call that waits for it.
     """
-    async with exchanging_files(store):
+    async with store.exchanging_files():
         with thread.doing(what):
             try:
                 await thread.run(lambda: no_purge(store))

@@ -28,7 +28,7 @@ from .age_files import is_age
 from .backup_folder import MANIFEST, BackupFolder
 from .backups import hosted, no_purge, room
 from .database_swap import INDEXES
-from .worker import CopyThread, exchanging_files, using_files
+from .worker import CopyThread
 
 __all__ = ["FilesByKey", "KeyService", "Rotation"]
 
@@ -120,7 +120,7 @@ class KeyService:
             )
         where = self._settings.model_copy(update={"key_env": key_env, "key_file": key_file, "key_command": ()})
         secret = await asyncio.to_thread(read_secret, where, self._store.folder, self._environ)
-        async with using_files(self._store):
+        async with self._store.using_files():
             await asyncio.to_thread(keys.change, secret)
             await noted(self._store)
 
@@ -165,7 +165,7 @@ class KeyService:
             await store.give_up_copy()
             await asyncio.to_thread(forget_incoming, database)
 
-        async with exchanging_files(store):
+        async with store.exchanging_files():
             with self._thread.doing("rotation"):
                 await self._thread.run(lambda: no_purge(store))
                 self._thread.step("copying")
@@ -195,7 +195,7 @@ class KeyService:
         keys, store = self._store.keys, self._store
         if keys is None or store.exchanging:
             return
-        async with using_files(store):
+        async with store.using_files():
             needed = (await self.files()).of_key
             if "" not in needed:
                 await asyncio.to_thread(keys.forget_retired, needed)

@@ -37,7 +37,7 @@ from .backup_folder import BackupFolder
 from .backups import carried_out, hosted
 from .database_swap import DatabaseTakeover, PurgeAgain
 from .portable_file import IN_THE_CLEAR, PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
-from .worker import CopyThread, using_files
+from .worker import CopyThread
 
 __all__ = ["Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
 
@@ -100,7 +100,7 @@ class PortableService:
         own = self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}{suffix}"
         place = self._place(path) if path else own
         self._backups.beside_backups(place, "path")
-        async with using_files(self._store):
+        async with self._store.using_files():
             with self._thread.doing("export"):
                 done = await self._thread.run(lambda: self._exported(place, vectors, key))
             await noted(self._store, {"file": done.path.name, "encrypted": bool(key)})

@@ -1,20 +1,19 @@
-"""The thread on which whole memories are copied and checked, and the lock on their files."""
+"""The thread on which whole memories are copied and checked."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from typing import TypeVar
 
 from ..background.change_follower import run_to_completion
-from ..errors import Conflict, NotReady
+from ..errors import NotReady
 from ..ops import Response
-from ..store.metadata_store import MetadataStore
 
-__all__ = ["CopyProgress", "CopyThread", "ensure_not_restoring", "exchanging_files", "using_files"]
+__all__ = ["CopyProgress", "CopyThread"]
 
 T = TypeVar("T")
 
@@ -77,32 +76,3 @@ class CopyThread:
     def close(self) -> None:
         self._stopping.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-@asynccontextmanager
-async def using_files(store: MetadataStore) -> AsyncGenerator[None]:
-    """Wait for the turn. Raises Conflict beside an exchange.
-
-    The exchange waits for the calls under way: one that waited for it would hold it up, and all others with it.
-    """
-    ensure_not_restoring(store)
-    async with store.purging:
-        yield
-
-
-@asynccontextmanager
-async def exchanging_files(store: MetadataStore) -> AsyncGenerator[None]:
-    """Let those that wait already have their turn, refuse others until the block ends. Raises Conflict beside another."""
-    ensure_not_restoring(store)
-    store.exchanging = True
-    try:
-        async with store.purging:
-            yield
-    finally:
-        store.exchanging = False
-
-
-def ensure_not_restoring(store: MetadataStore) -> None:
-    """Raises Conflict while a restore or the import of an export is under way."""
-    if store.exchanging:
-        raise Conflict("A restore, or the import of an export, is under way: try again when it is done.")

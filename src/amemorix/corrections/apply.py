@@ -16,9 +16,11 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows.paragraphs import ParagraphRow
 from . import rows as correction_rows
-from .rows import Plan, Target
+from .rows import Plan
 from .wording import holds
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
@@ -42,7 +44,7 @@ class CorrectionWriter:
         details = json.loads(plan.plan)
         items: list[dict[str, Any]] = details["paragraphs"]
         ids = [item["id"] for item in items]
-        targets = correction_rows.targets(db, ids, None, now)
+        targets = paragraph_rows.shown(db, ids, None, now)
         changed = [
             paragraph_key(item["id"]) for item in items
             if item["id"] not in targets or targets[item["id"]].content_hash.hex() != item["hash"]
@@ -58,12 +60,12 @@ class CorrectionWriter:
         notes = self._note(db, plan, details, now) if details["note"] else []
         alone = correction_rows.alone(db, details["relations"], [])
         ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
-        db.run("correction_relations_end", ids=array(ended), now=now)
+        db.run("delete_relations", ids=array(ended), now=now)
         relation_restore.taken(db, ended, plan_key(plan.id))
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _in_place(
-        self, db: Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
+        self, db: Connection, plan: Plan, old: ParagraphRow, text: str, details: Mapping[str, Any], now: float
     ) -> int:
         """Store the corrected copy of a paragraph, with what it was linked to but the wrong; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": paragraph_key(old.id), "correction": plan_key(plan.id)}
@@ -113,12 +115,12 @@ class CorrectionWriter:
         db.run("correction_revive", ids=array(old), at=at)
         db.run("correction_refs_revive", ids=array(old))
         db.run("correction_relations_revive", ids=array(ended))
-        db.run("correction_withdraw", ids=array(notes), now=now)
+        db.run("delete_paragraphs", ids=array(notes), now=now)
         db.run("correction_withdraw_refs", ids=array(notes), now=now)
         db.run("relations_unsupported", paragraphs=array(notes), now=now)
         # the copies are erased, and what was read in nothing else ends with them
         supported, spoken_of = correction_rows.relations(db, new), correction_rows.linked_entity_names(db, new)
         db.run("correction_refs_revised", ids=array(new), step=-1, now=now)
-        db.run("correction_remove", ids=array(new))
-        db.run("correction_relations_end", ids=array(correction_rows.alone(db, supported, [])), now=now)
+        db.run("erase_paragraphs", ids=array(new))
+        db.run("delete_relations", ids=array(correction_rows.alone(db, supported, [])), now=now)
         db.run("correction_entities_end", ids=array(spoken_of), now=now)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..fields import Name, Offset, OneOrMore, RequiredName, TimeInput
 from ..ids import HIGHEST, paragraph_key, plan_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response
@@ -66,14 +66,14 @@ class ListFeedback(Request):
         default_factory=list, validation_alias=AliasChoices("rollback_statuses", "rollback_status")
     )
     query: Name = Field("", description="Words of the question.")
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
     offset: Offset = 0
 
 
 class FeedbackId(Request):
     """A task."""
 
-    task_id: Count = Field(ge=1, le=HIGHEST)
+    task_id: int = Field(ge=1, le=HIGHEST)
 
 
 class RollbackFeedback(FeedbackId):
@@ -86,7 +86,7 @@ class RollbackFeedback(FeedbackId):
 class ProcessFeedback(Request):
     """How much to do now."""
 
-    limit: Count = Field(20, ge=1, le=1000)
+    limit: int = Field(20, ge=1, le=1000)
 
 
 class FeedbackItem(BaseModel):

@@ -24,6 +24,8 @@ from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows.paragraphs import ParagraphRow
 from . import rows as correction_rows
 from .person import (
     Clause,
@@ -36,7 +38,6 @@ from .person import (
     subject_kin,
     whom_meant,
 )
-from .rows import Target
 from .sentence import SPELLING, Sentence, data, fillers, kin, negation, read_sentence, topics
 from .wording import (
     VALUES,
@@ -112,7 +113,7 @@ class Wish:
 class Judged:
     """A paragraph, the clauses of it that are meant, and what becomes of it, or why it is left alone."""
 
-    target: Target
+    target: ParagraphRow
     score: float
     clauses: tuple[Clause, ...] = ()
     places: frozenset[int] = frozenset()
@@ -221,7 +222,7 @@ class CorrectionFinder:
             at = now if wish.held_at is None else wish.held_at
             held = correction_rows.held(db, persons=whom.rows, scopes=own, now=now, held_at=at, limit=MOST_HELD)
         newest = correction_rows.newest(db, whom.rows, own, MOST_HELD) if wish.among is None else []
-        targets = correction_rows.targets(db, {*scores, *held, *newest}, own, now)
+        targets = paragraph_rows.shown(db, {*scores, *held, *newest}, own, now)
         persons: dict[int, list[tuple[int, int]]] = {}
         for paragraph, person, role in db.run("correction_persons_of", ids=array(targets)):
             persons.setdefault(paragraph, []).append((person, role))
@@ -301,7 +302,7 @@ class _Match:
         """Whether it tells of something else besides, or of a moment."""
         self._subjects = {subject_kin(part) for part in (*sentence.said, *not_so)}
 
-    def judged(self, target: Target, clauses: Sequence[Clause], near: float) -> Judged:
+    def judged(self, target: ParagraphRow, clauses: Sequence[Clause], near: float) -> Judged:
         """How near the line is, by the clause that is nearest, or why it cannot be meant."""
         mine = [i for i, clause in enumerate(clauses) if self._is_meant(clause, clauses[:i])]
         if not mine:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
-from ..fields import Count, Name, Offset, OneOrMore
+from ..fields import Name, Offset, OneOrMore
 from ..ids import HIGHEST, paragraph_key, plan_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.access import chat_key
@@ -131,7 +131,7 @@ class ListCorrections(ScopedRequest):
         default_factory=list, validation_alias=AliasChoices("statuses", "status")
     )
     chat_id: Name = ""
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
     offset: Offset = 0
 
 

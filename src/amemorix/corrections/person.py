@@ -14,7 +14,7 @@ from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.records import ABOUT
 from ..store.rows import persons as person_rows
-from .rows import Target
+from ..store.rows.paragraphs import ParagraphRow
 from .sentence import FIRST, Sentence, kin
 
 __all__ = [
@@ -140,7 +140,7 @@ def _refuse_several(db: Connection, field: str, name: str, rows: Owners, scopes:
 
 
 def read_clauses(
-    parts: Sequence[str], target: Target, persons: Sequence[tuple[int, int]], directory: NameDirectory
+    parts: Sequence[str], target: ParagraphRow, persons: Sequence[tuple[int, int]], directory: NameDirectory
 ) -> list[Clause]:
     """Each clause with whom it is about: whom it names first, who says 我 or "I", else whom the clause before it is about."""
     speaker = frozenset({target.speaker} if target.speaker else ())

@@ -27,15 +27,6 @@ where id = :id and status = 'awaiting_confirmation';
 update correction_plans set status = 'rolled_back', rolled_back_at = :now
 where id = :id and status = 'executed';
 
--- name: correction_targets
--- live paragraphs in scope with what is needed to put a corrected one in their place
-select p.id, p.content, p.content_hash, p.kind, p.event_start, p.event_end, p.expires_at, p.tags, p.metadata, p.scope,
-       coalesce(c.chat_id, ''), s.name, s.source_type, p.speaker
-from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
-  and (p.expires_at is null or p.expires_at > :now)
-  and (:scopes is null or p.scope in (select value from json_each(:scopes)));
-
 -- name: correction_relations
 -- live relations that these paragraphs support
 select distinct r.id, r.subject, r.predicate, r.object from relation_evidence e join relations r on r.id = e.relation
@@ -99,9 +90,6 @@ where deleted_at is not null and id in (
     select ref from paragraphs
     where id in (select value from json_each(:ids)) and superseded_at is null and deleted_at is null);
 
--- name: correction_relations_end
-update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
-
 -- name: correction_relations_revive
 update relations set deleted_at = null
 where id in (select value from json_each(:ids)) and merged_into is null
@@ -139,9 +127,6 @@ select person, :new, role, name from paragraph_persons where paragraph = :old;
 update external_memory_refs set revision = revision + :step, updated_at = :now
 where id in (select ref from paragraphs where id in (select value from json_each(:ids)));
 
--- name: correction_remove
-delete from paragraphs where id in (select value from json_each(:ids));
-
 -- name: correction_entities_end
 -- those of the entities that were only read, and that no text or relation is left of
 update entities set deleted_at = :now
@@ -159,10 +144,6 @@ select p.id, p.superseded_at, p.deleted_at,
                and n.id not in (select value from json_each(:ids)))
 from paragraphs p where p.id in (select value from json_each(:ids));
 
--- name: correction_withdraw
-update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
-
 -- name: correction_withdraw_refs
 update external_memory_refs set deleted_at = :now
 where deleted_at is null and id in (select ref from paragraphs where id in (select value from json_each(:ids)));
-

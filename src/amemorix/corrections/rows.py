@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows import entity_names
 
-__all__ = ["Plan", "Resting", "Target"]
+__all__ = ["Plan", "Resting"]
 
 Scopes = Sequence[int] | None
 
@@ -34,26 +33,6 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A live paragraph that may have to be corrected."""
-
-    id: int
-    content: str
-    content_hash: bytes
-    kind: Literal["message", "text", "summary"]
-    event_start: float | None
-    event_end: float | None
-    expires_at: float | None
-    tags: str
-    metadata: str
-    scope: int
-    chat_id: str
-    source: str
-    source_type: str
-    speaker: int
-
-
-@dataclass(frozen=True, slots=True)
 class Resting:
     """A fact that paragraphs state; `elsewhere` if others state it too."""
 
@@ -70,12 +49,6 @@ def listed(
     rows = db.run("correction_list", **values, limit=limit, offset=offset)
     found = [Plan(*row) for row in rows]
     return found, db.run("correction_count", **values).fetchone()[0]
-
-
-def targets(db: Connection, ids: Iterable[int], scopes: Scopes, now: float) -> dict[int, Target]:
-    """Those of the paragraphs that answer in these scopes."""
-    values = {"ids": array(ids), "scopes": optional_array(scopes), "now": now}
-    return {row[0]: Target(*row) for row in db.run("correction_targets", **values)}
 
 
 def relations(db: Connection, ids: Collection[int]) -> dict[int, tuple[str, str, str]]:

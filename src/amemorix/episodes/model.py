@@ -184,7 +184,7 @@ class EpisodeModelService:
         said = " \n ".join(normalise_name(line.content) for line in segment)
         scope = segment[0].scope
         there = set(people.values())
-        for person, name in db.run("window_names", chat=scope):
+        for person, name in db.run("chat_person_names", chat=scope):
             norm = normalise_name(name)
             if person not in there and len(name) > 1 and norm in said and whose.setdefault(norm, person) == person:
                 people[name] = person

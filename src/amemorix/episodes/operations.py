@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..facts.query import person_names
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
+from ..fields import MAX_QUERY_CHARS, AskingRequest, Name, RequiredName, TimeInput
 from ..ids import episode_key, paragraph_key, row_number
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -68,8 +68,8 @@ class ListEpisodes(Asking):
         None, validation_alias=AliasChoices("time_end", "time_to"), description="Like `time_start`; included."
     )
     source: Name = Field("", description="Only those of sources of this name.")
-    limit: Count = Field(20, ge=1, le=200)
-    offset: Count = Field(0, ge=0, le=1_000_000, description="With a query, at most 200 less `limit`.")
+    limit: int = Field(20, ge=1, le=200)
+    offset: int = Field(0, ge=0, le=1_000_000, description="With a query, at most 200 less `limit`.")
 
 
 class EpisodeItem(BaseModel):
@@ -112,7 +112,7 @@ class GetEpisode(Asking):
     """The episode to read."""
 
     episode_id: EpisodeId = Field(description="Its id, such as `e12`.")
-    paragraph_limit: Count = Field(100, ge=0, le=1000, description="Most paragraphs to return.")
+    paragraph_limit: int = Field(100, ge=0, le=1000, description="Most paragraphs to return.")
 
 
 class EpisodeParagraph(BaseModel):
@@ -145,7 +145,7 @@ class OneEpisode(ScopedResponse):
 class EpisodeStatusRequest(Request):
     """How many failed sources to name."""
 
-    limit: Count = Field(20, ge=0, le=1000)
+    limit: int = Field(20, ge=0, le=1000)
 
 
 class FailedSource(BaseModel):
@@ -199,7 +199,7 @@ class Rebuilding(Response):
 class Process(Request):
     """How much to do."""
 
-    limit: Count = Field(100, ge=1, le=10_000, description="Most pieces of work; a long source is several.")
+    limit: int = Field(100, ge=1, le=10_000, description="Most pieces of work; a long source is several.")
 
 
 class EpisodesProcessed(Response):

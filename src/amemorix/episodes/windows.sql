@@ -7,13 +7,6 @@ select coalesce(c.chat_id, '') from sources s left join chats c on c.id = s.chat
 select pp.paragraph, pp.person, pp.name, pp.role from paragraph_persons pp
 where pp.paragraph in (select value from json_each(:ids)) order by pp.paragraph, pp.role, pp.person;
 
--- name: window_names
--- the names of persons in a chat, and those that count everywhere
-select c.person, c.name from chat_persons c where c.chat = :chat
-union
-select a.person, a.alias from person_aliases a
-where a.chat in (0, :chat) and exists (select 1 from chat_persons c where c.person = a.person and c.chat = :chat);
-
 -- name: window_person_ids
 select id, person_id from persons where id in (select value from json_each(:ids));
 

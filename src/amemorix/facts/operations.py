@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import AskingRequest, Count, Name, Offset, OneOrMore, RequiredName, TimeInput
+from ..fields import AskingRequest, Name, Offset, OneOrMore, RequiredName, TimeInput
 from ..ids import HIGHEST, fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
 from ..language.times import read_instant
@@ -63,7 +63,7 @@ class ListFacts(AskingRequest):
         max_length=5,
         description="Only these; all when not given. `active` leaves out what may be outdated.",
     )
-    limit: Count = Field(50, ge=1, le=1_000)
+    limit: int = Field(50, ge=1, le=1_000)
     offset: Offset = 0
 
 
@@ -143,7 +143,7 @@ class ListConflicts(AskingRequest):
     """Whose contradictions to list."""
 
     person_id: Name = Field("", description="Only those about this person (id, name or alias).")
-    limit: Count = Field(50, ge=1, le=1_000, description="Most facts that are looked at.")
+    limit: int = Field(50, ge=1, le=1_000, description="Most facts that are looked at.")
 
 
 class FactStatus(Response):

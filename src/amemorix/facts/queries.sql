@@ -248,28 +248,12 @@ values (:fact, :was, :became, :cause, :undo, :requested_by, :reason, :at);
 
 -- name: facts_of_subjects
 -- the end of whatever was held (*) tells something only where it ended what was known
--- what is known now, or with :at what is true at another time, of persons and entities
+-- what is known now of persons and entities, or with :past what is known today of what was true :at a time
 select f.* from fact_rows f
 where f.id in (select id from facts where person in (select value from json_each(:persons))
                union all
                select id from facts where entity in (select value from json_each(:entities)))
-  and f.status in ('active', 'conflicted') and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
-  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
-  and (f.asserted_at is not null or exists (
-      select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
-        and (p.expires_at is null or p.expires_at > :now)))
-  and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
-order by exists (select 1 from fact_evidence e where e.fact = f.id and e.paragraph in (select value from json_each(:paragraphs))) desc,
-  f.attribute = 'statement', f.valid_from desc, f.id desc limit :limit;
-
--- name: facts_valid_at
--- what is known today of what was true at a time
-select f.* from fact_rows f
-where f.id in (select id from facts where person in (select value from json_each(:persons))
-               union all
-               select id from facts where entity in (select value from json_each(:entities)))
-  and f.status <> 'retracted' and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
+  and f.status <> 'retracted' and (:past or f.status <> 'superseded') and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e cross join paragraphs p on p.id = e.paragraph
@@ -372,9 +356,6 @@ from facts where deleted_at is null group by 1;
 -- entities that a fact is about and whose name the text holds
 select e.id, e.name from entities e
 where e.id in (select distinct entity from facts where entity is not null) and instr(:text, e.norm) limit 20;
-
--- name: fact_person_names
-select id, person_id, name from persons where id in (select value from json_each(:ids));
 
 -- name: fact_person_names_seen
 -- every name by which these persons go in these chats, those by which they were met there first

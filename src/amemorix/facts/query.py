@@ -319,7 +319,7 @@ def _doubted(db: Connection, items: list[FactItem], hits: Sequence[int]) -> list
 
 def person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
     """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
-    known = {row: (key, name) for row, key, name in db.run("fact_person_names", ids=array(ids))}
+    known = {row: (key, name) for row, key, name in db.run("persons_known", ids=array(ids))}
     if scopes is None:
         return known
     called: dict[int, list[str]] = {}

@@ -252,10 +252,10 @@ def held(
     if moment.as_of is not None:
         found = db.run("facts_as_of", **values, as_of=moment.as_of)
         rows = [replace(FactRow(*row[:-1]), status=row[-1]) for row in found]
-    elif moment.valid_at is not None:
-        rows = [FactRow(*row) for row in db.run("facts_valid_at", **values, at=moment.valid_at)]
     else:
-        rows = [FactRow(*row) for row in db.run("facts_of_subjects", **values, at=moment.now)]
+        past = moment.valid_at is not None
+        at = moment.valid_at if past else moment.now
+        rows = [FactRow(*row) for row in db.run("facts_of_subjects", **values, at=at, past=past)]
     return sorted(rows, key=lambda row: (row.valid_from, row.id), reverse=True)
 
 

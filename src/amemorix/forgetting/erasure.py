@@ -26,8 +26,8 @@ THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
 IDS = (
     ("refs", "traces_of_refs"),
     ("refs", "traces_of_vector_ids"),
-    ("chats", "traces_of_chats"),
-    ("persons", "traces_of_person_ids"),
+    ("chats", "ids_of_chats"),
+    ("persons", "ids_of_persons"),
 )
 _KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_facts_of", "erase_cursors_of")
 _KINDS = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
 from ..errors import Conflict, InvalidRequest, MemoryFault, StorageFailure
-from ..fields import Count, Name, Offset
+from ..fields import Name, Offset
 from ..ids import KINDS, OperationId, operation_key, row_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
@@ -174,7 +174,7 @@ class GetOperation(Request):
     """Which deletion to show."""
 
     operation_id: OperationId
-    limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most items.")
+    limit: int = Field(100, ge=1, le=MOST_ITEMS, description="Most items.")
     offset: Offset = 0
 
 
@@ -226,7 +226,7 @@ class ListOperations(Request):
 
     mode: Annotated[DeleteMode | None, BeforeValidator(_known_mode)] = None
     status: Literal["executed", "restored", "purging", "purged"] | None = None
-    limit: Count = Field(50, ge=1, le=MOST_ITEMS)
+    limit: int = Field(50, ge=1, le=MOST_ITEMS)
     offset: Offset = 0
 
 
@@ -244,7 +244,7 @@ class Purge(Request):
     operation_id: OperationId | None = None
     older_than_days: float | None = Field(None, ge=0, le=100_000, description="Deletions made at least so long ago.")
     grace_hours: float | None = Field(None, ge=0, le=2_400_000, description="The same in hours.")
-    limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most deletions of one call.")
+    limit: int = Field(100, ge=1, le=MOST_ITEMS, description="Most deletions of one call.")
     rotate: bool = Field(False, description=ROTATE)
     wait: bool = Field(True, description=WAIT)
 

@@ -6,9 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
-from ..facts import manual_statements
 from ..language.person_names import SHORTEST_NAME, NamePattern
 from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind, flagged_ids, row_ids, rows_to_move
 from ..store.ports import Connection
@@ -276,15 +274,16 @@ def _stated(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
     if finder is None:
         return
     told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
-    for one in manual_statements.overrides(db, persons):
+    others = array(persons)
+    for one in _profiles_of_others(db, others):
         why = finder.judge(db, 0, one.row["text"])
         if why == "" and seeds.chat is None:
             plan.moved.append(one)
         elif why is not None:
             stays.append(Stay("person", one.id, PROFILE + (why or EVERY_CHAT)))
-    kinds: tuple[Literal["fact", "relation"], ...] = ("fact", "relation") if seeds.chat is None else ("fact",)
+    kinds: tuple[RowKind, ...] = ("fact", "relation") if seeds.chat is None else ("fact",)
     for kind in kinds:
-        for id_, chat, text in manual_statements.texts(db, kind, persons, seeds.chat):
+        for id_, chat, text in db.run(f"by_hand_{kind}", persons=others, scope=seeds.chat).fetchall():
             why = finder.judge(db, chat, text)
             if why == "":
                 plan.add(kind, [id_], MENTION)
@@ -293,12 +292,20 @@ def _stated(db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
     if seeds.chat is None:
         names = {name for name in seeds.norms if len(name) >= SHORTEST_NAME}
         pattern = NamePattern(names)
-        called = manual_statements.entities(db, names, told, plan.ids("paragraph"))
+        values = {"names": array(names), "but": array(told), "paragraphs": array(plan.ids("paragraph"))}
+        called = db.run("by_hand_entities", **values).fetchall()
         stays += [Stay("entity", id_, CALLED) for id_, text in called if pattern.held(text)]
-        others = manual_statements.aliases(db, names, persons)
-        stays += [Stay("person", id_, ALIAS) for id_, text in others if pattern.held(text)]
+        aliased = db.run("by_hand_aliases", names=array(names), persons=others).fetchall()
+        stays += [Stay("person", id_, ALIAS) for id_, text in aliased if pattern.held(text)]
     going = {(kind, id_) for kind, held in plan.rows.items() for id_ in held}
     plan.stays += [one for one in stays if (one.kind, one.id) not in going][:MOST_STAYS]
+
+
+def _profiles_of_others(db: Connection, persons: str) -> list[MovedRow]:
+    """Those written by hand, as rows that may be taken out; the id is the person."""
+    cursor = db.run("by_hand_profiles", persons=persons)
+    names = [column[0] for column in cursor.description]
+    return [MovedRow("profile_override", row[0], dict(zip(names, row, strict=True)), MENTION) for row in cursor]
 
 
 def _count(db: Connection, plan: DeletionPlan, relations_kept: int) -> None:

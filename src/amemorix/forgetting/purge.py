@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -18,8 +18,7 @@ from ..audit_context import naming
 from ..background.change_follower import ChangeFollower, run_forever, run_to_completion
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
-from ..copies.worker import ensure_not_restoring
-from ..errors import Conflict, NotFound, StorageFailure
+from ..errors import Conflict, StorageFailure
 from ..ids import operation_key, row_key
 from ..importing import rows as import_rows
 from ..indexes.maintenance import UpkeepService
@@ -166,12 +165,12 @@ class PurgeService:
         With `rotate`, the data key is rotated afterwards. Raises NotFound, Conflict for a wrong state, StorageFailure if a
         file cannot be written; it is tried again then.
         """
-        ensure_not_restoring(self._store)
+        self._store.ensure_not_restoring()
         naming()(operation_id=operation_key(operation))
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
 
         def unit(db: Connection) -> None:
-            found = operation_rows.operation(db, operation) or _missing(operation)
+            found = operation_rows.operation(db, operation)
             if found.status == "restored":
                 raise Conflict(
                     f"operation_id: d{operation} was restored, so there is nothing to purge: delete first.",
@@ -197,15 +196,14 @@ class PurgeService:
         """Leave a purge to the background; the operation as it stands. Raises NotFound."""
         self._failed.pop(operation, None)
         self._wake.set()
-        row = await self._store.read(lambda db: operation_rows.operation(db, operation))
-        return row or _missing(operation)
+        return await self._store.read(lambda db: operation_rows.operation(db, operation))
 
     async def older(self, days: float, limit: int, *, wait: bool = True, rotate: bool = False) -> list[OperationRow]:
         """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin.
 
         Without `wait` they are all begun and left to the background.
         """
-        ensure_not_restoring(self._store)
+        self._store.ensure_not_restoring()
         now = self._clock.now()
         until, name = now - days * 86_400, naming()
         found = await self._store.read(lambda db: db.run("operations_older", until=until, limit=limit).fetchall())
@@ -240,8 +238,8 @@ class PurgeService:
         pause, alone_since = 0.005, time.monotonic()
         while True:
             row = await self._store.read(lambda db: operation_rows.operation(db, operation))
-            if row is None or row.status != "purging":
-                return row or _missing(operation)
+            if row.status != "purging":
+                return row
             if (error := self._failed.get(operation)) is not None:
                 raise StorageFailure(f"The purge of d{operation} failed and is tried again: {error}")
             if self._running or self._store.purging.locked():
@@ -308,7 +306,7 @@ class PurgeService:
         """Erase an operation whose state is `purging`, to the end."""
         started = time.monotonic()
         self._tell(operation, "records", 0, len(JOURNALS))
-        found = await self._store.read(lambda db: operation_rows.operation(db, operation)) or _missing(operation)
+        found = await self._store.read(lambda db: operation_rows.operation(db, operation))
         receipt = _Progress.model_validate(found.receipt)
         targets = await self._store.read(lambda db: _targets(db, operation))
         wanted, copies = await self._prepare(found, targets, receipt)
@@ -485,10 +483,6 @@ def end_imports(db: Connection, *, chats: Iterable[int], persons: Iterable[int],
     for task, params in import_rows.open_params(db):
         if ids.among(journals.leaves(params)):
             import_rows.cancel(db, task, now)
-
-
-def _missing(operation: int) -> NoReturn:
-    raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
 
 
 def _note(db: Connection, operation: int, receipt: Receipt) -> None:

@@ -62,9 +62,6 @@ where m.paragraph not in (select value from json_each(:ids)) and m.episode in (
 delete from episodes where id in (
     select episode from episode_paragraphs where paragraph in (select value from json_each(:ids)));
 
--- name: erase_paragraphs
-delete from paragraphs where id in (select value from json_each(:ids));
-
 -- name: relations_unfounded
 -- those that nothing supports any more; what was written by hand stays while it is alive
 select id from relations r
@@ -287,12 +284,6 @@ select value from facts where id in (select value from json_each(:ids));
 -- name: traces_of_persons
 select name from persons where id in (select value from json_each(:ids))
 union select name from chat_persons where person in (select value from json_each(:ids));
-
--- name: traces_of_chats
-select chat_id from chats where id in (select value from json_each(:ids));
-
--- name: traces_of_person_ids
-select person_id from persons where id in (select value from json_each(:ids));
 
 -- name: texts_kept
 -- everything that a row which stays may say, a page at a time

@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
-from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..ids import operation_key, row_key
@@ -192,7 +191,7 @@ class DeletionService:
                 )  # fmt: skip
             deleted = _shown(db, seeds, plan)
             if purge:
-                ensure_not_restoring(self._store)
+                self._store.ensure_not_restoring()
             for kind in ROW_KINDS:
                 journal.mark(db, kind, plan.ids(kind), now)
             for moved in plan.moved:
@@ -219,7 +218,7 @@ class DeletionService:
         naming()(operation_id=operation_key(operation))
 
         def unit(db: Connection) -> Restored:
-            found = _known(db, operation)
+            found = journal.operation(db, operation)
             if found.status != "executed":
                 told = STATES.get(found.status, f"is {found.status}")
                 raise Conflict(f"operation_id: d{operation} {told}.", field="operation_id", status=found.status)
@@ -237,7 +236,7 @@ class DeletionService:
         """An operation with a page of its items. Raises NotFound."""
 
         def read(db: Connection) -> tuple[OperationRow, list[Item]]:
-            return _known(db, operation), journal.items(db, operation, limit, offset)
+            return journal.operation(db, operation), journal.items(db, operation, limit, offset)
 
         return await self._store.read(read)
 
@@ -270,13 +269,6 @@ class DeletionService:
             )  # fmt: skip
 
         return await self._read(read)
-
-
-def _known(db: Connection, operation: int) -> OperationRow:
-    found = journal.operation(db, operation)
-    if found is None:
-        raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
-    return found
 
 
 def _nothing_meant(wish: Wish, seeds: Seeds, plan: DeletionPlan) -> NotFound:
@@ -426,7 +418,7 @@ def _complete_others(db: Connection, done: Restored, now: float) -> None:
         for kind in ROW_KINDS:
             _bring(db, other, kind, [item.id for item in asked if item.kind == kind], now)
         found, back = journal.operation(db, operation), any(other.rows.values())
-        other.whole = _is_whole(db, other, found is not None and found.restored > 0)
+        other.whole = _is_whole(db, other, found.restored > 0)
         if back or other.whole:
             journal.set_restored(db, operation, other.whole, now)
         for kind, rows in other.rows.items():

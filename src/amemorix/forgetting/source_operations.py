@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ..errors import NotFound
-from ..fields import Count, Name, Offset, RequiredName
+from ..fields import Name, Offset, RequiredName
 from ..ids import operation_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.ports import Connection
@@ -28,7 +28,7 @@ class ListSources(ScopedRequest):
     """Which sources to list."""
 
     chat_id: Name = Field(default="", description="Only those of this chat.")
-    limit: Count = Field(100, ge=1, le=10_000)
+    limit: int = Field(100, ge=1, le=10_000)
     offset: Offset = 0
 
 

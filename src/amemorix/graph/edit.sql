@@ -110,10 +110,6 @@ delete from relation_evidence where relation = :relation and paragraph in (selec
 -- their sentences read differently now
 delete from relation_embeddings where relation in (select value from json_each(:ids));
 
--- name: paragraphs_live
-select p.id from paragraphs p
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
-
 -- name: graph_undo_later
 -- the newest record after this one that still stands and touched any of the same things
 select u.id from undo_records u

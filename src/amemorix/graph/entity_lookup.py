@@ -7,9 +7,9 @@ from ..ids import row_number
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.ports import Connection
-from ..store.queries import array
 from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
@@ -94,7 +94,7 @@ def live_paragraphs(db: Connection, said: list[str]) -> list[int]:
         if id_ is None:
             raise InvalidRequest(f"{field}: {one!r} is no id of a paragraph, such as p12.", field=field)
         ids.append(id_)
-    live = {row[0] for row in db.run("paragraphs_live", ids=array(ids))}
+    live = paragraph_rows.current(db, ids)
     for i, id_ in enumerate(ids):
         if id_ not in live:
             raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")

@@ -11,9 +11,8 @@ from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..ingest.late_names import last_news, news_sought
-from ..language.names import MOST_CHARS, are_chinese, is_chinese_name, names, possible_names
+from ..language.names import MOST_CHARS, Mention, are_chinese, is_chinese_name, names, possible_names
 from ..language.normalise import normalise_name
-from ..language.passages import Mention
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -120,8 +119,8 @@ class ExtractionService(ChangeFollower):
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                called = db.run("extraction_persons", chat=one.chat)
-                persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in called}
+                called = {name for _, name in db.run("chat_person_names", chat=one.chat)}
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in sorted(called)}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             met |= {norm: mention for norm, mention in persons[one.chat].items() if norm in possible[one.id]}
             found = {} if one.knowledge == "quote" else self._named(one.content, met)

@@ -17,17 +17,6 @@ order by p.id;
 -- name: extraction_done
 update paragraphs set extracted = 1 + :known where id in (select value from json_each(:ids)) and extracted <= :known;
 
--- name: extraction_live
-select id from paragraphs
-where id in (select value from json_each(:ids)) and deleted_at is null and superseded_at is null;
-
--- name: extraction_persons
--- the names of persons in a chat, and those that count everywhere
-select c.name from chat_persons c where c.chat = :chat
-union
-select a.alias from person_aliases a
-where a.chat in (0, :chat) and exists (select 1 from chat_persons c where c.person = a.person and c.chat = :chat);
-
 -- name: extraction_entity_kinds
 select id, kind from entities where id in (select value from json_each(:ids));
 

@@ -10,6 +10,7 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import Entity, Relation
 from ..store.rows import entities as entity_rows
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.documents import NameRepository
 
@@ -67,8 +68,7 @@ def keep(
 
     `known` is the last piece of news about names that was known when they were read.
     """
-    rows = db.run("extraction_live", ids=array(reading.paragraph for reading in readings))
-    alive = {row[0] for row in rows}
+    alive = paragraph_rows.current(db, (reading.paragraph for reading in readings))
     for reading in readings:
         if reading.paragraph not in alive:
             continue

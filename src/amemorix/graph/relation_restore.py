@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import array
 
@@ -15,13 +16,12 @@ def taken(db: Connection, relations: Iterable[int], by: str) -> None:
 
 def taken_by(db: Connection, relations: Iterable[int], by: str) -> set[int]:
     """Those of the relations that are still deleted by this record."""
-    rows = db.run("relations_taken_by", ids=array(relations), by=by)
-    return {row[0] for row in rows}
+    return set(row_ids(db, "relations_taken_by", relations, by=by))
 
 
 def among(db: Connection, relations: Iterable[int], now: float) -> list[int]:
     """Bring back those of the relations that nothing keeps down any more; returns them."""
-    back = _ids(db, "relations_free", relations)
+    back = row_ids(db, "relations_free", relations)
     if back:
         db.run("restore_relations", ids=array(back))
         db.run("items_back_elsewhere", kind="relation", ids=array(back), now=now)
@@ -30,14 +30,9 @@ def among(db: Connection, relations: Iterable[int], now: float) -> list[int]:
 
 def at(db: Connection, entities: Iterable[int], now: float) -> list[int]:
     """The same for all that begins or ends at these entities."""
-    return among(db, _ids(db, "relations_ending_at", entities), now)
+    return among(db, row_ids(db, "relations_ending_at", entities), now)
 
 
 def resting_on(db: Connection, paragraphs: Iterable[int], now: float) -> list[int]:
     """The same for all that these paragraphs support."""
-    return among(db, _ids(db, "relations_resting_on", paragraphs), now)
-
-
-def _ids(db: Connection, query: str, ids: Iterable[int]) -> list[int]:
-    given = array(ids)
-    return [] if given == "[]" else sorted({row[0] for row in db.run(query, ids=given)})
+    return among(db, row_ids(db, "relations_resting_on", paragraphs), now)

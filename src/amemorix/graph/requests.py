@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
 
-from ..fields import AskingRequest, Count, LetteredName, Name, Offset, OneOrMore, PathInput, RequiredName
+from ..fields import AskingRequest, LetteredName, Name, Offset, OneOrMore, PathInput, RequiredName
 from ..ops import Request
 
 __all__ = [
@@ -34,7 +34,7 @@ class GraphSight(AskingRequest):
 class GetGraph(GraphSight):
     """Which part of the graph."""
 
-    limit: Count = Field(200, ge=1, le=5_000, description="Most nodes.")
+    limit: int = Field(200, ge=1, le=5_000, description="Most nodes.")
     offset: Offset = Field(0, description="Nodes to pass over, in this order.")
     order: Literal["importance", "recent", "name"] = Field(
         "importance", description="`importance`: the weights of a node's relations times the paragraphs behind them."
@@ -44,22 +44,22 @@ class GetGraph(GraphSight):
         description="`among` the nodes of this page; `before`: also those that join them with earlier pages, so that "
         "all pages together hold every edge once.",
     )
-    edge_limit: Count = Field(2_000, ge=0, le=50_000, description="Most edges; the weightiest are kept.")
+    edge_limit: int = Field(2_000, ge=0, le=50_000, description="Most edges; the weightiest are kept.")
 
 
 class SearchGraph(GraphSight):
     """What to look for."""
 
     query: LetteredName = Field(description="A name, an alias or a predicate, or a part of one.")
-    limit: Count = Field(50, ge=1, le=200)
-    offset: Count = Field(0, ge=0, le=100_000)
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0, le=100_000)
     kind: Literal["", "entity", "relation"] = Field("", description="Only these.")
 
 
 class _Detail(GraphSight):
-    relation_limit: Count = Field(20, ge=1, le=500)
-    paragraph_limit: Count = Field(20, ge=1, le=500)
-    evidence_node_limit: Count = Field(80, ge=12, le=500, description="Most nodes of the evidence graph.")
+    relation_limit: int = Field(20, ge=1, le=500)
+    paragraph_limit: int = Field(20, ge=1, le=500)
+    evidence_node_limit: int = Field(80, ge=12, le=500, description="Most nodes of the evidence graph.")
 
 
 class NodeDetail(_Detail):
@@ -68,13 +68,15 @@ class NodeDetail(_Detail):
     node: RequiredKey = Field(validation_alias=NODE)
 
 
-class EdgeDetail(_Detail):
-    """The edge: a relation by its id, or all relations from a source to a target."""
-
+class _Edge(Request):
     relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
     source: Key = Field("", validation_alias=SOURCE)
     target: Key = Field("", validation_alias=TARGET)
     predicate: Name = Field("", description="Only relations that say this.")
+
+
+class EdgeDetail(_Edge, _Detail):
+    """The edge: a relation by its id, or all relations from a source to a target."""
 
 
 class ByHand(Request):
@@ -130,8 +132,8 @@ class SuggestMerges(GraphSight):
     """Where to look for nodes that may be one and the same."""
 
     node: Key = Field("", validation_alias=NODE)
-    limit: Count = Field(50, ge=1, le=1_000)
-    offset: Count = Field(0, ge=0, le=100_000)
+    limit: int = Field(50, ge=1, le=1_000)
+    offset: int = Field(0, ge=0, le=100_000)
     min_score: float = Field(0.5, ge=0, le=1)
 
 
@@ -150,13 +152,8 @@ class CreateEdge(ByHand):
     )  # fmt: skip
 
 
-class EdgeEdit(ByHand):
+class EdgeEdit(_Edge, ByHand):
     """An edge: a relation by its id, or all relations from a source to a target."""
-
-    relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
-    source: Key = Field("", validation_alias=SOURCE)
-    target: Key = Field("", validation_alias=TARGET)
-    predicate: Name = Field("", description="Only relations that say this.")
 
 
 class WeighEdge(EdgeEdit):
@@ -178,7 +175,7 @@ class UndoGraphEdit(ByHand):
 class ListUndo(Request):
     """Which changes to list."""
 
-    limit: Count = Field(50, ge=1, le=500)
+    limit: int = Field(50, ge=1, le=500)
     offset: Offset = 0
     include_undone: bool = False
 
@@ -188,7 +185,7 @@ class Export(GraphSight):
 
     format: Literal["graphml", "json"] = "graphml"
     node: Key = Field("", validation_alias=NODE)
-    depth: Count = Field(2, ge=0, le=6, description="With `node`: steps away from it.")
+    depth: int = Field(2, ge=0, le=6, description="With `node`: steps away from it.")
     path: PathInput = Field("", description="A file below `exports/` in the data directory; without one, small graphs come back "
                        "in the answer and large ones go to a file of their own.")  # fmt: skip
     plain: bool = Field(False, description="Write a file in the clear though the memory is encrypted.")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..indexes.graph.state import EdgeRow
 from ..store.access import Sight
-from ..store.ports import Connection, Rows
+from ..store.ports import Connection
 from ..store.queries import array
+from ..store.rows.paragraphs import ids_in
 
-__all__ = ["EdgeRecord", "NodeRecord", "RelationAt"]
+__all__ = ["EdgeRecord", "NodeRecord"]
 
 Ids = NDArray[np.int64]
 
@@ -42,17 +44,6 @@ class EdgeRecord:
     support: int
 
 
-@dataclass(frozen=True, slots=True)
-class RelationAt:
-    """A relation of a node, with its weight in walks and the paragraphs behind it."""
-
-    id: int
-    subject: int
-    object: int
-    weight: float
-    support: int
-
-
 def nodes(db: Connection, ids: Iterable[int], sight: Sight) -> list[NodeRecord]:
     """Those of the entities that may be seen, in the order given."""
     rows = db.run("graph_nodes", ids=array(ids), **sight.values)
@@ -67,7 +58,7 @@ def edges(db: Connection, ids: Iterable[int], sight: Sight) -> list[EdgeRecord]:
 
 def entity_ids(db: Connection, *, by_name: bool = False) -> Ids:
     """Every entity that lives, the newest first, or by name."""
-    return _ids(db.run("graph_entity_ids_by_name" if by_name else "graph_entity_ids"))
+    return ids_in(db.run("graph_entity_ids_by_name" if by_name else "graph_entity_ids").fetchone()[0])
 
 
 def entity_count(db: Connection) -> int:
@@ -77,16 +68,10 @@ def entity_count(db: Connection) -> int:
 
 def scope_nodes(db: Connection, sight: Sight) -> Ids:
     """Entities that what may be seen is linked to; only with scopes."""
-    return _ids(db.run("graph_scope_nodes", **sight.values))
+    return ids_in(db.run("graph_scope_nodes", **sight.values).fetchone()[0])
 
 
-def relations_at(db: Connection, entities: Iterable[int], sight: Sight) -> list[RelationAt]:
-    """All that begins or ends at the entities, the best supported first."""
+def relations_at(db: Connection, entities: Iterable[int], sight: Sight) -> list[EdgeRow]:
+    """All that begins or ends at the entities, the best supported first, with the weight in walks."""
     rows = db.run("graph_relations_at", entities=array(entities), **sight.values)
-    return [RelationAt(*row) for row in rows]
-
-
-def _ids(cursor: Rows) -> Ids:
-    """The ids of a `group_concat`, which is read many times faster than as many rows."""
-    joined = cursor.fetchone()[0]
-    return np.fromstring(joined, np.int64, sep=",") if joined else np.zeros(0, np.int64)
+    return [EdgeRow(*row) for row in rows]

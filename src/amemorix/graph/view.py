@@ -30,7 +30,7 @@ from . import responses
 from . import rows as graph_rows
 from .entity_lookup import find_edge, find_node
 from .requests import EdgeDetail, GetGraph, GraphSight, NodeDetail
-from .rows import EdgeRecord, NodeRecord, RelationAt
+from .rows import EdgeRecord, NodeRecord
 
 __all__ = ["GraphViewService", "View", "node_items"]
 
@@ -248,7 +248,7 @@ class GraphViewService:
         ]
 
 
-def _item(row: EntityRow, at: Sequence[RelationAt]) -> responses.NodeItem:
+def _item(row: EntityRow, at: Sequence[EdgeRow]) -> responses.NodeItem:
     return responses.NodeItem(
         id=f"n{row.id}",
         name=row.name,

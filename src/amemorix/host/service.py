@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .. import config as configuration
+from ..audit_context import observed
 from ..background.change_follower import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
@@ -21,7 +22,6 @@ from ..locale import Language, localised
 from ..models.host.embedder import EmbedFunction
 from ..models.registry import GivenChat
 from ..ops import CHAT_KEYS, Response, ScopedRequest, ScopedResponse, unknown_arguments
-from ..runtime.call_observer import observed
 from ..runtime_status import ReloadReport, RuntimeStatus, Takeover
 from .environment import Surroundings, data_folder, first_config
 from .kernel_pool import KernelPool
@@ -257,7 +257,8 @@ class AMemorixHostService:
             async with asyncio.timeout(seconds), self._lease() as kernel:
                 if isinstance(request, ScopedRequest):
                     warnings = [*await scope_remarks(kernel, op, request), *warnings]
-                with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
+                slow_ms = kernel.config.observability.slow_call_ms
+                with observed(op, request, kernel.surroundings.clock, slow_ms=slow_ms):
                     response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc

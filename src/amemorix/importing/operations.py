@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import Count, Name, Offset, RequiredName, TimeInput
+from ..fields import Name, Offset, RequiredName, TimeInput
 from ..ids import HIGHEST
 from ..ops import NoArguments, Operations, Request, Response
 from ..store.ports import Connection
@@ -195,7 +195,7 @@ class CreateRawScan(Formatted, Where):
 class CreateBackfill(Request):
     """What to date."""
 
-    limit: Count = Field(100_000, ge=1, le=1_000_000_000, description="Most paragraphs looked at.")
+    limit: int = Field(100_000, ge=1, le=1_000_000_000, description="Most paragraphs looked at.")
     dry_run: bool = Field(False, description="Only count.")
     no_created_fallback: bool = Field(
         False, description="Leave those whose text names no time as they are; else they get the time they were stored."
@@ -206,7 +206,7 @@ class CreateBackfill(Request):
 class ListImports(Request):
     """Which tasks to list."""
 
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
     offset: Offset = 0
     status: Literal["", "queued", "preparing", "running", "cancel_requested", "cancelled", "completed",
                     "completed_with_errors", "failed"] = ""  # fmt: skip
@@ -236,7 +236,7 @@ class GetChunks(Which):
 
     file_id: RequiredName
     offset: Offset = 0
-    limit: Count = Field(50, ge=1, le=MOST_CHUNKS)
+    limit: int = Field(50, ge=1, le=MOST_CHUNKS)
     status: Literal["", "queued", "completed", "failed", "cancelled"] = ""
 
 

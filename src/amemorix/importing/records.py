@@ -96,9 +96,10 @@ class Line:
     raw: bytes | None
 
 
-def read_lines(file: IO[bytes], offset: int = 0, number: int = 0) -> Iterator[Line]:
-    """Every line of a file from an offset on, before which it has `number` lines; without a byte order mark."""
-    file.seek(offset)
+def read_lines(file: IO[bytes]) -> Iterator[Line]:
+    """Every line of a file, without a byte order mark."""
+    file.seek(0)
+    offset = number = 0
     while raw := file.readline(LONGEST_LINE + 1):
         number += 1
         offset += len(raw)

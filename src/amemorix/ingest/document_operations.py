@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import AliasChoices, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, NextCursor, Tags, TimeInput, TimeToLive, one_expiry
+from ..fields import ManyChatsRequest, Name, NextCursor, Tags, TimeInput, TimeToLive, one_expiry
 from ..ids import paragraph_key
 from ..language.times import read_expiry
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -84,7 +84,7 @@ class ListDocuments(_Asking, DocumentFilters):
 
     order: Order = Field("created", description="By the time they were first stored, or `updated` last.")
     descending: bool = Field(False, description="The last first.")
-    limit: Count = Field(100, ge=1, le=1_000)
+    limit: int = Field(100, ge=1, le=1_000)
     cursor: Name = Field("", description="`next` of the page before: no document comes twice or is left out.")
 
 

@@ -15,6 +15,7 @@ from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
+from ..store.rows import paragraphs as paragraph_rows
 
 __all__ = ["PLACE", "NamingService", "last_news", "news_sought"]
 
@@ -117,7 +118,7 @@ class NamingService(ChangeFollower):
             news = db.run("naming_news", limit=BATCH).fetchone()[0]
             if news is None:
                 return None
-            place = _Place(news, db.run("naming_last").fetchone()[0], 0)
+            place = _Place(news, paragraph_rows.highest(db), 0)
         found = db.run("naming_blobs", after=place.row, last=place.last, limit=SLICE)
         lines = [_Line(*row) for row in found]
         more = _Place(place.news, place.last, lines[-1].id) if len(lines) == SLICE else None
@@ -163,8 +164,7 @@ def _held(db: Connection, news: int, lines: Sequence[_Line]) -> tuple[list[int],
     entities = db.run("naming_entities", upto=news)
     names += [_Name(normalise_name(norm), EVERYWHERE, entity, told) for entity, norm, told in entities]
     may = _candidates(names, lines)
-    found = db.run("naming_texts", ids=array(may)).fetchall()
-    texts = {id_: normalise_name(text) for id_, text in found}
+    texts = {id_: normalise_name(text) for id_, text in paragraph_rows.contents(db, may).items()}
     held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
     with_person = [id_ for id_, here in held.items() if any(not one.entity for one in here)]
     named = {id_: [one for one in here if one.entity] for id_, here in held.items()}

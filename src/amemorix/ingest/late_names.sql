@@ -25,12 +25,6 @@ select t.entity, a.norm, t.news from told t join entity_aliases a on a.entity = 
 select t.id, p.chat, p.scope, p.extracted, t.v from terms t join paragraphs p on p.id = t.id
 where p.derive = 1 and t.id > :after and t.id <= :last order by t.id limit :limit;
 
--- name: naming_last
-select coalesce(max(id), 0) from paragraphs;
-
--- name: naming_texts
-select id, content from paragraphs where id in (select value from json_each(:ids));
-
 -- name: naming_linked
 select entity, paragraph from paragraph_entities
 where paragraph in (select value from json_each(:ids)) and entity in (select value from json_each(:entities));

@@ -15,9 +15,8 @@ from typing import Any
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..language.chunking import chunks, detect
+from ..language.chunking import KnowledgeType, chunks, detect
 from ..language.normalise import clean_text, content_hash, is_mostly_cjk, normalise_name, pack_terms, read_flags, tokens
-from ..language.passages import KnowledgeType
 from ..language.times import date_words, read_event, read_expiry
 from ..store.access import Access, Caller, TimeZones, chat_key, restricts
 from ..store.metadata_store import MetadataStore

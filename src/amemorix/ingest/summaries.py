@@ -241,7 +241,7 @@ class SummaryService:
         now, waiting, ids = self._clock.now(), window.waiting, [one.id for one in window.messages]
 
         def unit(db: Connection) -> None:
-            if text is not None and db.run("summary_still_there", ids=array(ids)).fetchone()[0] < len(ids):
+            if text is not None and len(paragraph_rows.current(db, ids)) < len(ids):
                 return
             moved = db.run("summary_advance", chat=waiting.row, was=waiting.upto, upto=window.upto, now=now).fetchone()
             if moved is not None and text is not None:

@@ -30,10 +30,6 @@ select content from paragraphs
 where scope = :chat and kind = 'summary' and derive = 1 and deleted_at is null and superseded_at is null
 order by id desc limit :limit;
 
--- name: summary_still_there
-select count(*) from paragraphs
-where id in (select value from json_each(:ids)) and deleted_at is null and superseded_at is null;
-
 -- name: summary_advance
 -- nothing if somebody else was quicker
 update summary_cursors set upto = :upto, attempts = 0, due_at = :now, updated_at = :now

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from ..fields import Count, ManyChatsRequest, Name, Offset, TimeInput
+from ..fields import ManyChatsRequest, Name, Offset, TimeInput
 from ..ids import HIGHEST, paragraph_key
 from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -39,7 +39,7 @@ class ListTexts(ManyChatsRequest):
     order: Literal["stored", "said"] = Field(
         "stored", description="`said`: as it was said, the last first, whenever it was stored or corrected."
     )
-    limit: Count = Field(50, ge=1, le=1_000)
+    limit: int = Field(50, ge=1, le=1_000)
 
 
 class GetTexts(ManyChatsRequest):
@@ -86,7 +86,7 @@ class ListChats(ManyChatsRequest):
     text: str = Field(
         "", max_length=512, validation_alias=AliasChoices("text", "keyword"), description="Part of the chat's id."
     )
-    limit: Count = Field(50, ge=1, le=1_000)
+    limit: int = Field(50, ge=1, le=1_000)
     offset: Offset = 0
 
 

@@ -15,8 +15,7 @@ from ..errors import NotReady
 from ..extras import require
 from ..frontends.python.blocking import Client, Memory
 from ..frontends.python.calls import added_of
-from ..frontends.python.comparison import ORDERS, compared
-from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of, names_of
+from ..frontends.python.foreign_items import MOST_HITS, ORDERS, PAGE, ForeignItems, Row, chat_of, compared, names_of
 from ..language.normalise import clean_text
 
 require("langgraph", "The store for LangGraph")

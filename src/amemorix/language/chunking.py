@@ -6,12 +6,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Literal
 
 from ..lazy_regex import lazy_regex
 from .normalise import is_mostly_cjk
-from .passages import KnowledgeType
 
-__all__ = ["chunks", "detect", "split"]
+__all__ = ["KnowledgeType", "chunks", "detect", "split"]
+
+KnowledgeType = Literal["", "factual", "narrative", "quote"]
+"""The kind of a text; empty: short, or said in a chat, and so of none."""
 
 _CLOSERS = "[\"'”’」』）)】\\]]"
 _BOUNDARIES = tuple(

@@ -1,4 +1,4 @@
-"""The encoding of a text file: UTF-8 with or without a mark, else GB 18030."""
+"""The encoding of texts: of a file in UTF-8, with or without a mark, or else in GB 18030; of what a model is given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..errors import InvalidRequest
 
-__all__ = ["Encoding", "encoding_of", "mark_length"]
+__all__ = ["Encoding", "encodable", "encoding_of", "mark_length"]
 
 Encoding = Literal["utf-8", "gb18030"]
 SAMPLE = 1 << 20
@@ -37,3 +37,8 @@ def encoding_of(path: Path) -> Encoding:
 def mark_length(head: bytes) -> int:
     """How many bytes of a byte order mark stand at the start of a UTF-8 file."""
     return 3 if head.startswith(codecs.BOM_UTF8) else 0
+
+
+def encodable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which neither a tokenizer nor JSON in UTF-8 can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..lazy_regex import lazy_regex
 from .chat_markup import uncoded
 from .chinese_words import HAN, tagged_words
 from .normalise import STOP_WORDS, is_mostly_cjk, normalise_name
-from .passages import Mention
 from .stopwords import LONGEST_NAME, is_name, is_talk
 from .word_lists import word_lists
 
-__all__ = ["MOST_CHARS", "are_chinese", "is_chinese_name", "names", "possible_names"]
+__all__ = ["MOST_CHARS", "Mention", "are_chinese", "is_chinese_name", "names", "possible_names"]
 
 MOST_CHARS = 20_000
 """What is read of one text."""
@@ -39,6 +39,14 @@ LONGEST_INITIALS = 4
 """What is longer and all in capitals is shouted."""
 _SHOUTED = 0.5
 """The share of capitals among letters from which a text is shouted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A named thing that a text speaks of."""
+
+    name: str
+    kind: str = ""
 
 
 def names(text: str) -> list[Mention]:

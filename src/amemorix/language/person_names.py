@@ -13,7 +13,7 @@ from .stopwords import CHINESE_TALK, is_talk
 from .word_lists import word_lists
 
 __all__ = [
-    "COMMON_WORDS", "LETTER", "SHORTEST_NAME", "TITLE_BEFORE", "NamePattern", "is_part_of_word", "is_used_as_name",
+    "COMMON_WORDS", "LETTER", "SHORTEST_NAME", "TITLE_BEFORE", "NamePattern", "any_as_word", "is_part_of_word", "is_used_as_name",
     "is_word", "respelled", "untitled",
 ]  # fmt: skip
 
@@ -32,8 +32,8 @@ class NamePattern:
     """Normalised names, found as whole words where words are kept apart, and anywhere in Chinese."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        known = sorted({name for name in names if len(name) >= SHORTEST_NAME}, key=len, reverse=True)
-        self._any = re.compile("|".join(map(_as_word, known))) if known else None
+        known = {name for name in names if len(name) >= SHORTEST_NAME}
+        self._any = any_as_word(known) if known else None
 
     def held(self, text: str) -> bool:
         """Whether the text holds one of the names."""
@@ -45,10 +45,15 @@ class NamePattern:
             yield match.group(), *match.span()
 
 
-def _as_word(name: str) -> str:
-    before = f"(?<!{LETTER})" if _SPACED.match(name[0]) else ""
-    after = f"(?!{LETTER})" if _SPACED.match(name[-1]) else ""
-    return before + re.escape(name) + after
+def any_as_word(names: Iterable[str]) -> re.Pattern[str]:
+    """One expression for normalised names, the longest first: whole words where words are kept apart, anywhere in Chinese."""
+
+    def as_word(name: str) -> str:
+        before = f"(?<!{LETTER})" if _SPACED.match(name[0]) else ""
+        after = f"(?!{LETTER})" if _SPACED.match(name[-1]) else ""
+        return before + re.escape(name) + after
+
+    return re.compile("|".join(map(as_word, sorted(names, key=len, reverse=True))))
 
 
 # Titles

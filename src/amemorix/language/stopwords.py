@@ -30,10 +30,10 @@ VAGUE = frozenset(_VAGUE_WORDS.split())
 _LETTER = lazy_regex(r"[^\W\d_]")
 
 
-def is_name(text: str, longest: int = LONGEST_NAME) -> bool:
+def is_name(text: str) -> bool:
     """Whether a thing could be called so: no pronoun, stop-word, number, time or whole sentence."""
     norm = normalise_name(text)
-    if not 1 < len(norm) <= longest or norm in VAGUE or norm in STOP_WORDS or not _LETTER.search(norm):
+    if not 1 < len(norm) <= LONGEST_NAME or norm in VAGUE or norm in STOP_WORDS or not _LETTER.search(norm):
         return False
     return not (has_time_words(text) and len(norm) <= 12 and not text[:1].isupper())
 

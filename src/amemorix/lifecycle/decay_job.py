@@ -109,7 +109,7 @@ class LifecycleRounds:
         def recycle(db: Connection) -> int:
             ids = [row[0] for row in db.run("relations_to_recycle", before=recycled_before, limit=most)]
             if ids:
-                db.run("relations_recycle", ids=array(ids), now=now)
+                db.run("delete_relations", ids=array(ids), now=now)
                 items = [{"id": f"r{id_}"} for id_ in ids]
                 retention_rows.log(db, "recycle", items, kinds=["relation"], requested_by=BY, now=now)
             return len(ids)

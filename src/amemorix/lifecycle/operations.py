@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from ..fields import ChatRequest, Count, Name, Offset
+from ..fields import ChatRequest, Name, Offset
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..search.retention import DAY, Action
 from ..store.ports import Connection
@@ -101,7 +101,7 @@ class LifecycleStatusRequest(ChatRequest):
 
     target: Target | None = Field(None, description="An id or a text, as in the other actions.")
     kind: Kind = Field("", description="Only memories of this kind.")
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
 
 
 class StatusItem(BaseModel):
@@ -150,7 +150,7 @@ class LifecycleStatus(ScopedResponse):
 class ListBin(ChatRequest):
     """Which part of the recycle bin."""
 
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
     offset: Offset = 0
 
 

@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..config.model import Chat, Embedding
 from ..errors import ChatUnavailable
-from ..language.passages import Mention
 from ..ports import ChatModel, Embedder
 from .api_key import key_of
 from .host.chat import ChatFunction, HostTalker
-from .host.embedder import EmbedFunction
-from .host.environment import EmbedderContext
+from .host.embedder import EmbedderContext, EmbedFunction
 from .structured_chat import StructuredChat
+
+if TYPE_CHECKING:
+    from ..language.names import Mention
 
 __all__ = [
     "PROVIDERS",

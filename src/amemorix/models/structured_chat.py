@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import ChatUnavailable
+from ..language.encoding import encodable
 from ..ports import ChatInfo
 from .chat_answers import Misfit, read_object, shape_in_words
-from .inputs import encodable
 
 __all__ = ["ChatMessage", "Said", "StructuredChat", "Talker", "Tally", "tokens_about"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ..errors import NotFound
-from ..fields import Count, Name, Offset, RequiredName
+from ..fields import LetteredName, Name, Offset, RequiredName
 from ..ids import HIGHEST, paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
@@ -41,7 +41,7 @@ class Who(Request):
 class AskProfile(Who):
     """Whose profile to show."""
 
-    limit: Count = Field(
+    limit: int = Field(
         12, ge=1, le=200, validation_alias=AliasChoices("limit", "top_k"), description="Most pieces of evidence."
     )
 
@@ -82,7 +82,7 @@ class CorrectEvidence(Who):
     requested_by: Name = ""
     reason: Name = ""
     refresh: bool = Field(True, description="Of no effect: a profile is read when it is asked for.")
-    limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
+    limit: int = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
 
 
 class Corrected(Response):
@@ -97,9 +97,9 @@ class Corrected(Response):
 class UndoEvidence(Request):
     """Which correction to undo."""
 
-    operation_id: Count = Field(ge=1, le=HIGHEST, description="What `correct_evidence` answered.")
+    operation_id: int = Field(ge=1, le=HIGHEST, description="What `correct_evidence` answered.")
     refresh: bool = Field(True, description="Of no effect: a profile is read when it is asked for.")
-    limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
+    limit: int = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
 
 
 class GivenBack(Response):
@@ -114,7 +114,7 @@ class ListProfiles(Request):
     """Which profiles to list."""
 
     keyword: Name = Field("", description="Only persons whose id, name or alias holds it.")
-    limit: Count = Field(50, ge=1, le=200)
+    limit: int = Field(50, ge=1, le=200)
     offset: Offset = 0
 
 
@@ -165,7 +165,7 @@ class OverrideDeleted(Response):
 class History(Who):
     """Of whom to tell how it was."""
 
-    limit: Count = Field(20, ge=1, le=1000)
+    limit: int = Field(20, ge=1, le=1000)
     offset: Offset = 0
 
 
@@ -192,15 +192,8 @@ class Snapshots(Response):
 class Alias(Who):
     """A further name of a person."""
 
-    alias: RequiredName
+    alias: LetteredName
     chat_id: Name = Field("", description="The chat where it counts; everywhere when not given.")
-
-    @field_validator("alias")
-    @classmethod
-    def _has_letters(cls, value: str) -> str:
-        if not normalise_name(value):
-            raise ValueError("has no letters or digits to be known by")
-        return value
 
 
 class Aliases(Response):
@@ -218,7 +211,7 @@ class ProfileStatusRequest(Request):
     status: Literal["", "pending", "processing", "completed", "failed"] = Field(
         "", description="Only these; all when empty."
     )
-    limit: Count = Field(20, ge=1, le=1000)
+    limit: int = Field(20, ge=1, le=1000)
     offset: Offset = 0
 
 
@@ -249,7 +242,7 @@ class ProfileStatus(Response):
 class ProcessProfiles(Request):
     """How much to read."""
 
-    limit: Count = Field(20, ge=1, le=1000, description="Most steps, of some hundred changes each.")
+    limit: int = Field(20, ge=1, le=1000, description="Most steps, of some hundred changes each.")
 
 
 class ProfilesProcessed(Response):

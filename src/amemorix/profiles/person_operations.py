@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, RequiredName
+from ..fields import MAX_QUERY_CHARS, AskingRequest, RequiredName
 from ..ids import paragraph_key
 from ..ingest.operations import Message
 from ..lazy_regex import lazy_regex
@@ -34,7 +34,7 @@ class GetPersonProfile(AskingRequest):
     """Whose profile, for whom."""
 
     person_id: RequiredName = Field(description="Id of the person, or a name or alias by which the chat knows them.")
-    limit: Count = Field(10, ge=1, le=200, description="Most pieces of evidence.")
+    limit: int = Field(10, ge=1, le=200, description="Most pieces of evidence.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
     query: str = Field(
         "",
@@ -44,7 +44,7 @@ class GetPersonProfile(AskingRequest):
     messages: list[Message] = Field(
         default_factory=list, max_length=50, description="The last turns of the chat, in place of a query or before it."
     )
-    max_tokens: Count = Field(
+    max_tokens: int = Field(
         0, ge=0, le=20_000,
         description="Most tokens of the text, as `get_context` counts them; 0: `profile.max_tokens`.",
     )  # fmt: skip

@@ -151,9 +151,6 @@ values (:person, :text, :updated_by, :source, :now)
 on conflict (person) do update set text = excluded.text, updated_by = excluded.updated_by, source = excluded.source,
                                    updated_at = excluded.updated_at;
 
--- name: profile_override_delete
-delete from profile_overrides where person = :person;
-
 -- name: person_alias_insert
 insert into person_aliases (person, chat, norm, alias, origin, created_at)
 values (:person, :chat, :norm, :alias, :origin, :now) on conflict do nothing returning person;

@@ -136,7 +136,7 @@ def put_override(db: Connection, person: int, text: str, *, updated_by: str, sou
 
 def delete_override(db: Connection, person: int) -> bool:
     """Let what is known be seen again; False if nothing stood in its place."""
-    return db.run("profile_override_delete", person=person).rowcount > 0
+    return db.run("remove_profile_override", person=person).rowcount > 0
 
 
 def listed(

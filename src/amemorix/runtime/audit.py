@@ -15,7 +15,7 @@ from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Observability
 from ..errors import InvalidRequest
-from ..fields import Count, Name, TimeInput
+from ..fields import Name, TimeInput
 from ..language.times import read_bound, read_instant
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
@@ -52,7 +52,7 @@ class ListChanges(Request):
     since: TimeInput = Field(None, description="Changes from this time on.")
     until: TimeInput = Field(None, description="Changes up to this time.")
     before: Name = Field("", description="`next` of the page before.")
-    limit: Count = Field(50, ge=1, le=500)
+    limit: int = Field(50, ge=1, le=500)
 
 
 class UndoRef(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from ..clock import Clock
 from ..config.model import Config
-from ..fields import ChatRequest, Count, Name, Offset, OneOrMore
+from ..fields import ChatRequest, Name, Offset, OneOrMore
 from ..ops import Operations, ScopedResponse
 from ..store import changes as change_log
 from ..store.access import Access, Caller
@@ -41,7 +41,7 @@ class FollowChanges(ChatRequest):
         description="The last number that is known: `next` of the answer before, 0 for all; without it from now on.",
     )
     kinds: Annotated[list[ChangeKind], OneOrMore] = Field(default_factory=list, description="Only these; all if empty.")
-    limit: Count = Field(500, ge=1, le=5_000, description="Changes that are looked at.")
+    limit: int = Field(500, ge=1, le=5_000, description="Changes that are looked at.")
     wait_seconds: float = Field(0.0, ge=0, le=300, description="Wait so long for the first one.")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, RequiredName
+from ..fields import MAX_QUERY_CHARS, AskingRequest, RequiredName
 from ..ops import Operations, ScopedResponse
 from .operations import ContextMessage
 
@@ -33,7 +33,7 @@ class GetContext(AskingRequest):
         description="Who is there, by id, name or alias; without it whoever speaks in `messages` and is no bot, and the "
         "`user_id`. The first 8 are told of.",
     )
-    budget: Count = Field(
+    budget: int = Field(
         800, ge=50, le=20_000,
         description="Most tokens of the text, as estimated: 1 for each Chinese, Japanese or Korean character, and a quarter "
         "of its length, rounded up, for each other word.",
@@ -41,7 +41,7 @@ class GetContext(AskingRequest):
     language: Literal["auto", "zh", "en"] = Field(
         "auto", description="In which headings and labels are; `auto` goes by the messages, then by what is known."
     )
-    limit: Count = Field(20, ge=1, le=200, description="Most hits of the search that are looked at.")
+    limit: int = Field(20, ge=1, le=200, description="Most hits of the search that are looked at.")
     min_confidence: float = Field(0.2, ge=0, le=1, description="Hits that are less likely to matter stay out.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 

@@ -208,7 +208,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
         else (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
         for value, id_ in found[: plan.limit]
     }
-    every = [*paragraph_hits(db, paragraph_rows.full_revisions(db, reasons), reasons, plan), *hits]
+    every = [*paragraph_hits(db, paragraph_rows.full(db, reasons, replaced=True), reasons, plan), *hits]
     return sorted(every, key=lambda hit: -hit.score if query.text else -(hit.time.start or 0.0))[: plan.limit]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from ..facts.query import FactItem
-from ..fields import MAX_QUERY_CHARS, Count, ManyChatsRequest, Name, Tags, TimeInput
+from ..fields import MAX_QUERY_CHARS, ManyChatsRequest, Name, Tags, TimeInput
 from ..ingest.operations import Message
 from ..ops import Operations, ScopedResponse
 from .language.dialogue import speaker_role
@@ -50,7 +50,7 @@ class KernelSearchRequest(ManyChatsRequest):
         default_factory=list, max_length=50,
         description="The last turns of the chat, the oldest first, in place of a query or before it; what they say is no hit.",
     )  # fmt: skip
-    limit: Count = Field(
+    limit: int = Field(
         5,
         ge=1,
         le=200,
@@ -98,7 +98,7 @@ class KernelSearchRequest(ManyChatsRequest):
         description="`weighted` sums what speaks for a hit; `rrf` orders by reciprocal ranks alone: the sum of "
         "1 / (`rrf_k` + rank) over words and meaning, which is then the `score`.",
     )
-    rrf_k: Count = Field(60, ge=1, le=10_000, description="With `rrf`: the higher, the more lower ranks count.")
+    rrf_k: int = Field(60, ge=1, le=10_000, description="With `rrf`: the higher, the more lower ranks count.")
     stage1: int | None = Field(
         None,
         ge=1,

@@ -12,7 +12,7 @@ from uuid import uuid4
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from ..errors import Conflict, InvalidRequest
-from ..fields import Count, Name, NextCursor, OneOrMore, RequiredName, TimeInput, TimeToLive, one_expiry
+from ..fields import Name, NextCursor, OneOrMore, RequiredName, TimeInput, TimeToLive, one_expiry
 from ..ids import HIGHEST
 from ..language.times import read_expiry
 from ..ops import NoArguments, Operations, Request, Response
@@ -106,7 +106,7 @@ class SearchVectors(InSpace):
     """What to look for."""
 
     vector: Vector
-    limit: Count = Field(10, ge=1, le=1_000, validation_alias=AliasChoices("limit", "k"))
+    limit: int = Field(10, ge=1, le=1_000, validation_alias=AliasChoices("limit", "k"))
     filters: dict[str, Any] = Field(default_factory=dict, description=FILTERS)
     min_score: float = Field(-1.0, ge=-1, le=1, description="Only what has this cosine with it, or a higher one.")
     vectors: bool = Field(default=False, description="Give the vectors back too.")
@@ -124,7 +124,7 @@ class ListVectors(InSpace):
 
     filters: dict[str, Any] = Field(default_factory=dict, description=FILTERS)
     cursor: Cursor | None = Field(None, description="`next` of the page before.")
-    limit: Count = Field(100, ge=1, le=1_000)
+    limit: int = Field(100, ge=1, le=1_000)
     vectors: bool = Field(default=False, description="Give the vectors back too.")
 
 

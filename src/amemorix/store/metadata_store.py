@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..audit_context import Act, acting
-from ..errors import MemoryFault
+from ..errors import Conflict, MemoryFault
 from ..foreground_priority import RightOfWay
 from . import compaction
 from .audit import AuditRepository
@@ -133,6 +134,32 @@ class MetadataStore:
     async def reindex(self) -> None:
         """Make the database's own indexes anew; nothing else is written meanwhile."""
         await self._database.alone(lambda db: db.run("reindex"))
+
+    @asynccontextmanager
+    async def using_files(self) -> AsyncGenerator[None]:
+        """Wait for the turn. Raises Conflict beside an exchange.
+
+        The exchange waits for the calls under way: one that waited for it would hold it up, and all others with it.
+        """
+        self.ensure_not_restoring()
+        async with self.purging:
+            yield
+
+    @asynccontextmanager
+    async def exchanging_files(self) -> AsyncGenerator[None]:
+        """Let those that wait already have their turn, refuse others until the block ends. Raises Conflict beside another."""
+        self.ensure_not_restoring()
+        self.exchanging = True
+        try:
+            async with self.purging:
+                yield
+        finally:
+            self.exchanging = False
+
+    def ensure_not_restoring(self) -> None:
+        """Raises Conflict while a restore or the import of an export is under way."""
+        if self.exchanging:
+            raise Conflict("A restore, or the import of an export, is under way: try again when it is done.")
 
     @property
     def files(self) -> tuple[Path, Path]:

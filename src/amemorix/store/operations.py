@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..errors import NotFound
 from .keys import DataKey
 from .ports import Connection
 from .queries import array
@@ -92,9 +93,12 @@ def stays(db: Connection, operation: int) -> list[tuple[str, int, str]]:
     return [(kind, id_, why) for kind, id_, why in json.loads(row[0])] if row else []
 
 
-def operation(db: Connection, id_: int) -> OperationRow | None:
+def operation(db: Connection, id_: int) -> OperationRow:
+    """A deletion as it was recorded. Raises NotFound."""
     row = db.run("operation_get", id=id_).fetchone()
-    return None if row is None else _operation(row)
+    if row is None:
+        raise NotFound(f"operation_id: there is no deletion d{id_}.", field="operation_id")
+    return _operation(row)
 
 
 def operations(

@@ -69,15 +69,15 @@ class TaskWorker:
         self._name = ""
 
     @contextlib.asynccontextmanager
-    async def batch(self, limit: int = 1, *, hurry: bool = False, ahead: float = 0.0) -> AsyncGenerator[list[Claim]]:
-        """Up to `limit` tasks that are due within `ahead` seconds; with `hurry` those that wait for more news too.
+    async def batch(self, limit: int = 1, *, hurry: bool = False) -> AsyncGenerator[list[Claim]]:
+        """Up to `limit` tasks that are due; with `hurry` those that wait for more news too.
 
         Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
         along, and after as many tries as are allowed it counts as failed. A cancellation gives back what is held.
         """
         name = self._name = uuid.uuid4().hex
         try:
-            now = self._clock.now() + ahead
+            now = self._clock.now()
             may_claim = await self._store.read(lambda db: self._any_due(db, now, hurry=hurry))
             yield await self._store.write(lambda db: self._claim(db, now, limit, hurry=hurry)) if may_claim else []
         except asyncio.CancelledError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..config.patch import patched
-from ..fields import Count, Offset
+from ..fields import Offset
 from ..ids import HIGHEST
 from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
@@ -95,7 +95,7 @@ class ProfileExported(Response):
 class GetRetrievalProfile(Request):
     """How much history to show."""
 
-    limit: Count = Field(20, ge=0, le=1000, description="Most entries of the history.")
+    limit: int = Field(20, ge=0, le=1000, description="Most entries of the history.")
 
 
 class ApplyProfile(Request):
@@ -233,7 +233,7 @@ class CreateTask(Request):
     top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
         None, validation_alias=AliasChoices("top_k", "top_k_eval")
     )
-    seed: Count = Field(0, ge=0, le=2**31, description="The same seed and data make the same task.")
+    seed: int = Field(0, ge=0, le=2**31, description="The same seed and data make the same task.")
     use_chat_model: bool | None = Field(None, validation_alias=AliasChoices("use_chat_model", "llm_enabled"))
     queries: list[LabelledQuery] = Field(
         default_factory=list, max_length=MOST_LABELLED,
@@ -252,7 +252,7 @@ class ListTuningTasks(Request):
     statuses: Annotated[list[Status], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)] = Field(
         default_factory=list, validation_alias=AliasChoices("statuses", "status")
     )
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: int = Field(50, ge=1, le=1000)
     offset: Offset = 0
 
 
@@ -271,7 +271,7 @@ class GetTuningTask(TaskId):
 class GetRounds(TaskId):
     """Which rounds."""
 
-    limit: Count = Field(50, ge=1, le=500)
+    limit: int = Field(50, ge=1, le=500)
     offset: Offset = 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -282,32 +281,3 @@ async def test_long_stretches_are_shown_in_pieces(opened: Open) -> None:
     assert [one["paragraph_count"] for one in await items(host)] == [3, 3, 1, 1]
     assert "长" * 800 in chat.asked[-1][1]
     assert "长" * 801 not in chat.asked[-1][1]
-
-
-async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path: Path) -> None:
-    """The claim is a leased row: after the lease, another process asks once more and stores it once."""
-    clock = FrozenClock()
-    thinking = asyncio.Event()
-
-    class Endless(ScriptedChat):
-        async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
-            thinking.set()
-            await asyncio.sleep(600)
-            raise AssertionError("it has been cut short")
-
-    async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS) as host:
-        lines = [("Ada", text, START + n) for n, text in enumerate(LINES["en"])]
-        await said(host, "c", *lines, ("Ada", "later", START + 2 * DAY))
-        settling = asyncio.create_task(host.settle(600))
-        await thinking.wait()
-        settling.cancel()
-        await asyncio.gather(settling, return_exceptions=True)
-        assert (await items(host))[0]["segmented_by"] == "rules"
-    chat = answering(part(1, 2, 3, 4))
-    async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS) as host:
-        await host.settle(600)
-        assert chat.asked == []
-        clock.advance(301)
-        await host.settle(600)
-        assert len(chat.asked) == 1
-        assert (await items(host))[0]["segmented_by"] == "model"

@@ -511,11 +511,15 @@ async def test_a_process_that_ended_before_it_stored_stores_once(tmp_path: Path,
         saying.cancel()
         await asyncio.gather(saying, return_exceptions=True)
         assert await talk.facts() == []
+        assert rows(host, "select segmented_by from episodes") == [("rules",)]
     reader.statements = [fact("Ada flies kites.")]
     async with memory_host(tmp_path, chat=reader.chat, clock=clock, episode=SETTINGS) as host:
+        await host.settle(600)
+        assert reader.chat.asked == []
         clock.advance(301)
         await host.settle(600)
         assert len(reader.chat.asked) == 1
+        assert rows(host, "select segmented_by from episodes") == [("model",)]
         assert await Talk(host, clock).held() == ["Ada flies kites."]
         await host.settle(600)
         assert len(await Talk(host, clock).facts()) == 1

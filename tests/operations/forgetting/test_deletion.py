@@ -18,10 +18,6 @@ ADMIN = "memory_delete_admin"
 admin = admin_of(ADMIN)
 
 
-async def id_of(host: AMemorixHostService, query: str, **args: Any) -> str:
-    return (await hits(host, query, **args))[0]["id"]
-
-
 async def kite(host: AMemorixHostService) -> None:
     """Three notes; the first two support the same relation."""
     hangs = {"subject": "kite", "predicate": "hangs in", "object": "hall"}

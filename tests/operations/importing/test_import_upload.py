@@ -9,13 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.cli.main import app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
 from amemorix.frontends.transport import DaemonMemory, Refused
 from amemorix.testing import scratch_config
+from command_line import run
 from conftest import Open
 from database_file import content, open_database
 from doors import web_client
@@ -118,10 +117,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
     monkeypatch.setenv("COLUMNS", "200")
     return path
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
 
 
 @pytest.mark.usefixtures("config")

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
 from amemorix.config import backups_of, parse, patched, settings, write_text
 from amemorix.errors import InvalidConfig
-from amemorix.frontends.cli.main import app
 from amemorix.testing import scratch_config
+from command_line import run
 
 SETTINGS = ["embedding.api_key_env", "chat.api_key_env", "http.token_env"]
 KEYS = [
@@ -42,10 +40,6 @@ NAMES = [
     "MY_VERY_LONG_NAME_OF_A_KEY_2",
     "",
 ]
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(app, args)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...errors import InvalidRequest, UnknownComponent
-from ...fields import Count, Name, RequiredName, TimeInput
+from ...fields import Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
 from ..python.calls import AsyncCalls, added_of, facts_of, local_time, memo_of, scope_of, selected
@@ -266,7 +266,7 @@ class Recall(Reading):
     about: Name = Field("", description="Only what this person said, or what is about them: id, name or alias.")
     since: TimeInput = Field(None, description="Only from then on: ISO 8601, or `last week`, `上周三`.")
     until: TimeInput = Field(None, description="Only up to then.")
-    limit: Count = Field(5, ge=1, le=50)
+    limit: int = Field(5, ge=1, le=50)
 
 
 class Recalled(BaseModel):
@@ -307,7 +307,7 @@ class GetContext(Reading):
         default_factory=list[dict[str, Any]], max_length=50,
         description="In place of `query`, the last turns, the oldest first: `role` and `content`.",
     )  # fmt: skip
-    budget: Count = Field(800, ge=50, le=20_000, description="Most tokens.")
+    budget: int = Field(800, ge=50, le=20_000, description="Most tokens.")
 
 
 class ContextText(BaseModel):
@@ -370,7 +370,7 @@ class ListFacts(Reading):
         ["active", "maybe_outdated", "conflicted"],
         description="`superseded` and `retracted` are what is held true no longer.",
     )
-    limit: Count = Field(50, ge=1, le=200)
+    limit: int = Field(50, ge=1, le=200)
 
 
 class Facts(BaseModel):
@@ -401,7 +401,7 @@ class Timeline(Reading):
     since: TimeInput = Field(None, description="Only from then on: ISO 8601, or `yesterday`, `上周三`.")
     until: TimeInput = Field(None, description="Only up to then.")
     before: Name = Field("", description="The page before: the `next` of the last one.")
-    limit: Count = Field(30, ge=1, le=500)
+    limit: int = Field(30, ge=1, le=500)
 
 
 class Texts(BaseModel):
@@ -431,7 +431,7 @@ class Episodes(Reading):
     person: Name = Field("", description="Only those that this person takes part in.")
     since: TimeInput = Field(None, description="Only what went on then or later.")
     until: TimeInput = Field(None, description="Only what began by then.")
-    limit: Count = Field(10, ge=1, le=100)
+    limit: int = Field(10, ge=1, le=100)
 
 
 class Episode(BaseModel):
@@ -482,7 +482,7 @@ class Find(Reading):
     """Which of them."""
 
     text: str = Field("", max_length=512, description="Part of an id or a name.")
-    limit: Count = Field(50, ge=1, le=200)
+    limit: int = Field(50, ge=1, le=200)
 
 
 class Person(BaseModel):

@@ -1,20 +1,28 @@
-"""Items of another program's store, kept as texts of a source, in chats whose ids are made of its names."""
+"""Items of another program's store, kept as texts of a source, in chats whose ids are made of its names; what its filters compare."""
 
 from __future__ import annotations
 
+import operator
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
 from .blocking import Client, Memory
 
-__all__ = ["MOST_HITS", "PAGE", "ForeignItems", "Row", "chat_of", "names_of"]
+__all__ = ["MOST_HITS", "ORDERS", "PAGE", "ForeignItems", "Row", "chat_of", "compared", "names_of"]
 
 PAGE, MOST_HITS = 1000, 200
 Row = Mapping[str, Any]
 """A stored text, or a hit."""
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@")
+
+ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
 
 
 class ForeignItems:
@@ -74,6 +82,14 @@ def chat_of(root: str, names: Iterable[str | None]) -> str:
 def names_of(chat_id: str) -> tuple[str, ...]:
     """The names of which `chat_of` made the id, without the root."""
     return tuple(unquote(part, errors="surrogatepass") for part in chat_id.split("/")[1:-1])
+
+
+def compared(value: Any, name: str, than: Any) -> bool:
+    """`value gt than` (or `gte`, `lt`, `lte`), as numbers if both are or read as such, else as texts; False if they are neither."""
+    try:
+        return ORDERS[name](float(value), float(than))
+    except (TypeError, ValueError):
+        return isinstance(value, str) and isinstance(than, str) and ORDERS[name](value, than)
 
 
 def _written(char: str) -> str:

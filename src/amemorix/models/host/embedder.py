@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,20 @@ from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...ports import Embedder, EmbedderInfo
 from ..vectors import unit_vectors
-from .environment import EmbedderContext
 
-__all__ = ["EmbedFunction", "HostEmbedder", "create"]
+__all__ = ["EmbedFunction", "EmbedderContext", "HostEmbedder", "create"]
 
 EmbedFunction = Callable[[Sequence[str]], Any]
 """Texts to one vector each, or an awaitable of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderContext:
+    """What the environment of an embedder's factory offers: variables, and the host's embedding function and event loop."""
+
+    environ: Mapping[str, str] = field(default_factory=dict)
+    host_callable: EmbedFunction | None = None
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 class HostEmbedder:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...extras import require
+from ...language.encoding import encodable
 from ...ports import CODE_SCALE, Embedder, EmbedderInfo, Encoded
 from ..cache import cache_dir
-from ..host.environment import EmbedderContext
-from ..inputs import encodable
+from ..host.embedder import EmbedderContext
 from ..vectors import unit_vectors
 from . import catalog
 from .catalog import READS_ALL, known_model
@@ -69,18 +69,18 @@ class _Encoder(Protocol):
 class LocalEmbedder:
     """Embeds with the model in `folder`; any number of threads may call it at once.
 
-    A forward pass runs on the calling thread alone with `threads=1`, so that it keeps that thread's priority; with
-    more, the runtime adds its own threads. Raises ModelUnavailable if the folder cannot be used.
+    A forward pass runs on the calling thread alone, so that it keeps that thread's priority. Raises ModelUnavailable if
+    the folder cannot be used.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 1) -> None:
+    def __init__(self, folder: Path) -> None:
         manifest = Manifest.read(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         encoder = _encoder_of(manifest)
         try:
             self._encoder: _Encoder = encoder(folder, manifest.max_tokens)
-            session = open_session(str(folder / GRAPH), threads)
+            session = open_session(str(folder / GRAPH))
         except Exception as exc:
             # Neither the tokenizer's nor the runtime's errors share a base class but Exception.
             raise ModelUnavailable(f"The model in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...language.passages import Mention
+from ...language.names import Mention
 from ...lazy_regex import lazy_regex
 from ..cache import cache_dir
 from .catalog import LAC, LocalModel

@@ -24,11 +24,11 @@ def load_runtime() -> ModuleType:
     return onnxruntime
 
 
-def open_session(model: str | bytes, threads: int = 1) -> onnxruntime.InferenceSession:
-    """A session on the processor, without the memory arena, which would keep the largest batch's memory for good."""
+def open_session(model: str | bytes) -> onnxruntime.InferenceSession:
+    """A session on the calling thread, without the memory arena, which would keep the largest batch's memory for good."""
     runtime = load_runtime()
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 3

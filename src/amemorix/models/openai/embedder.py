@@ -16,10 +16,10 @@ from pydantic import BaseModel, ValidationError
 from ...clock import Clock
 from ...config.model import Embedding
 from ...errors import ModelUnavailable
+from ...language.encoding import encodable
 from ...ports import Embedder, EmbedderInfo
 from ..api_key import key_of
-from ..host.environment import EmbedderContext
-from ..inputs import encodable
+from ..host.embedder import EmbedderContext
 from ..vectors import unit_vectors
 from .client import OpenAIClient, Refused
 

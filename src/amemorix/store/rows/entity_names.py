@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...language.normalise import fold
+from ...language.person_names import any_as_word
 from ..ports import Connection
 from ..queries import array, optional_array
 
@@ -14,8 +14,6 @@ __all__ = ["Leaving"]
 
 LOOKED_AT = 200
 """Paragraphs, the newest, by which it is told how a chat calls an entity."""
-_LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-"""A letter or digit of a script that puts spaces between words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def _spoken(
     db: Connection, entity: int, names: Sequence[_Name], where: Mapping[str, str | int | None]
 ) -> Iterator[_Name]:
     """The names that the paragraphs linked to an entity say, the newest first."""
-    pattern, by_norm = _pattern(names), {name.norm: name for name in names}
+    pattern, by_norm = any_as_word({name.norm for name in names}), {name.norm: name for name in names}
     linked: dict[int, _Name] | None = None
     for paragraph, text in db.run("naming_paragraphs", entity=entity, **where).fetchall():
         met = pattern.findall(" ".join(fold(text).split()))
@@ -123,13 +121,3 @@ def _leave(leaving: Leaving, entity: int, lost: set[_Name], kept: Sequence[_Name
             leaving.merged.append(heir.row)
         else:
             leaving.aliases.append(heir.norm)
-
-
-def _pattern(names: Sequence[_Name]) -> re.Pattern[str]:
-    return re.compile("|".join(_as_word(norm) for norm in sorted({n.norm for n in names}, key=len, reverse=True)))
-
-
-def _as_word(norm: str) -> str:
-    before = f"(?<!{_LETTER})" if re.match(_LETTER, norm[0]) else ""
-    after = f"(?!{_LETTER})" if re.match(_LETTER, norm[-1]) else ""
-    return before + re.escape(norm) + after

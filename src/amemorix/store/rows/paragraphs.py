@@ -15,7 +15,7 @@ from ..queries import array, optional_array
 from ..records import SPEAKER
 from .retention import Retention
 
-__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible", "speaker_of"]
+__all__ = ["ParagraphRow", "PersonOf", "Revision", "Visible", "speaker_of", "ids_in"]
 
 Scopes = Sequence[int] | None
 
@@ -141,8 +141,14 @@ def contents(db: Connection, ids: Iterable[int]) -> dict[int, str]:
     return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
 
-def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-    rows = db.run("paragraphs_full", ids=array(ids))
+def current(db: Connection, ids: Iterable[int]) -> set[int]:
+    """Those of the paragraphs that are alive and current."""
+    return {row[0] for row in db.run("paragraphs_current", ids=array(ids))}
+
+
+def full(db: Connection, ids: Iterable[int], *, replaced: bool = False) -> dict[int, ParagraphRow]:
+    """Those of the paragraphs that are alive and current, or were."""
+    rows = db.run("paragraphs_full", ids=array(ids), replaced=replaced)
     return {row[0]: ParagraphRow(*row) for row in rows}
 
 
@@ -244,7 +250,7 @@ def evidence(
 def links(db: Connection, entities: Iterable[int], most: int) -> dict[int, NDArray[np.int64]]:
     """Entity -> the paragraphs linked to it, seen or not; without entities that are linked to more than `most`."""
     rows = db.run("links_of_entities", entities=array(entities), most=most)
-    return {entity: np.fromstring(joined, np.int64, sep=",") for entity, joined in rows}
+    return {entity: ids_in(joined) for entity, joined in rows}
 
 
 def rarely_linked(db: Connection, entities: Collection[int], most: int) -> list[int]:
@@ -292,12 +298,11 @@ def replaced(db: Connection, as_of: float, scopes: Scopes, now: float, limit: in
     return [Revision(*row) for row in db.run("revisions_as_of", **values)]
 
 
-def full_revisions(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-    """Paragraph -> row, of replaced wordings too."""
-    return {row[0]: ParagraphRow(*row) for row in db.run("revisions_full", ids=array(ids))}
+def ids_in(joined: str | None) -> NDArray[np.int64]:
+    """The ids of a `group_concat`: one text is read many times faster than as many rows."""
+    return np.fromstring(joined or "", np.int64, sep=",")
 
 
 def _ids(cursor: Rows) -> NDArray[np.int64]:
-    """Sorted distinct ids of a `group_concat`: one text is read many times faster than as many rows."""
-    joined = cursor.fetchone()[0]
-    return distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)
+    """The same of the one row there is, sorted and distinct."""
+    return distinct(ids_in(cursor.fetchone()[0]))

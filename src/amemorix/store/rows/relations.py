@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..ports import Connection
 from ..queries import array, optional_array
+from .paragraphs import ids_in
 
 __all__ = ["PendingRelation", "RelationRow", "RelationVector"]
 
@@ -152,8 +153,7 @@ def put_relations(db: Connection, generation: int, made: Iterable[RelationVector
 
 def paragraphs_of(db: Connection, relations: Iterable[int]) -> NDArray[np.int64]:
     """Ids of the paragraphs that they rest on, seen or not."""
-    joined = db.run("relations_paragraphs", ids=array(relations)).fetchone()[0]
-    return np.fromstring(joined or "", np.int64, sep=",")
+    return ids_in(db.run("relations_paragraphs", ids=array(relations)).fetchone()[0])
 
 
 def seen(

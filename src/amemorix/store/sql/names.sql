@@ -44,11 +44,21 @@ select a.person from person_aliases a join persons p on p.id = a.person
 where a.norm = :norm and a.chat in (0, :chat) and p.person_id <> :name
 limit 2;
 
+-- name: persons_known
+select id, person_id, name from persons where id in (select value from json_each(:ids));
+
 -- name: person_insert
 insert into persons (person_id, name, created_at) values (:person_id, :name, :now) returning id;
 
 -- name: chat_person_insert
 insert into chat_persons (person, chat, name) values (:person, :chat, :name) on conflict do nothing;
+
+-- name: chat_person_names
+-- the names of persons in a chat, and those that count everywhere
+select c.person, c.name from chat_persons c where c.chat = :chat
+union
+select a.person, a.alias from person_aliases a
+where a.chat in (0, :chat) and exists (select 1 from chat_persons c where c.person = a.person and c.chat = :chat);
 
 -- name: entity_by_norm
 -- the entity of this name, or the one that it was merged into, or the one that has it as an alias; a deleted one is given too

@@ -158,9 +158,6 @@ where p.id in (select value from json_each(:ids)) and (
     or exists (select 1 from person_aliases a where a.person = p.id and a.chat = :chat)
     or exists (select 1 from facts f where f.person = p.id and f.scope = :chat));
 
--- name: persons_known
-select id, person_id, name from persons where id in (select value from json_each(:ids));
-
 -- name: sources_of_names
 select s.id, s.name from sources s
 where s.name in (select value from json_each(:names))
@@ -195,6 +192,9 @@ select :person, :chat, :norm, :alias, :origin, :created_at where exists (select 
 
 -- name: delete_paragraphs
 update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
+
+-- name: erase_paragraphs
+delete from paragraphs where id in (select value from json_each(:ids));
 
 -- name: delete_refs
 update external_memory_refs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;

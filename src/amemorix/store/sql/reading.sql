@@ -11,14 +11,19 @@ where p.id in (select value from json_each(:ids))
 -- name: paragraph_contents
 select id, content from paragraphs where id in (select value from json_each(:ids));
 
+-- name: paragraphs_current
+select id from paragraphs
+where id in (select value from json_each(:ids)) and deleted_at is null and superseded_at is null;
+
 -- name: paragraphs_full
+-- current ones, and with :replaced also wordings that were
 select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
        p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope, p.knowledge
 from paragraphs p
 join external_memory_refs r on r.id = p.ref
 join sources s on s.id = p.source
 left join chats c on c.id = p.chat
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and (:replaced or p.superseded_at is null);
 
 -- name: paragraphs_shown
 -- the same of those that may be seen: whatever an index says, a row that is deleted, replaced, expired or hidden is not served

@@ -110,9 +110,6 @@ order by expires_at, id limit :limit;
 update relations set inactive_at = :inactive_at, inactive_reason = :reason, deleted_at = :deleted_at
 where id in (select value from json_each(:ids));
 
--- name: relations_recycle
-update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
-
 -- name: paragraphs_discard
 update paragraphs set deleted_at = :now, deleted_reason = :reason
 where id in (select value from json_each(:ids)) and deleted_at is null;

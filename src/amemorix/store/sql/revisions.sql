@@ -20,12 +20,3 @@ where p.superseded_at > :as_of and p.superseded_at is not null and p.recorded_at
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
   and not exists (select 1 from paragraphs n where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)
 order by p.recorded_at desc, p.id desc limit :limit;
-
--- name: revisions_full
-select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
-       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope, p.knowledge
-from paragraphs p
-join external_memory_refs r on r.id = p.ref
-join sources s on s.id = p.source
-left join chats c on c.id = p.chat
-where p.id in (select value from json_each(:ids)) and p.deleted_at is null;
