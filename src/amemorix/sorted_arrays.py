@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["contains", "distinct", "filled"]
+__all__ = ["common", "contains", "distinct", "filled"]
 
 N = TypeVar("N", bound=np.generic)
 
@@ -25,6 +25,12 @@ def contains(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]
     if not len(ascending):
         return np.zeros(len(wanted), np.bool_)
     return ascending[np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)] == wanted
+
+
+def common(one: NDArray[N], other: NDArray[N]) -> NDArray[N]:
+    """What two arrays have in common, ascending; each is ascending and without repetition."""
+    few, many = (one, other) if len(one) < len(other) else (other, one)
+    return few[contains(many, few)]
 
 
 def filled(values: NDArray[np.float32], instead: float) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from amemorix.sorted_arrays import contains, distinct, filled
+from amemorix.sorted_arrays import common, contains, distinct, filled
 
 
 def test_values_come_once_and_ascending() -> None:
@@ -12,6 +12,12 @@ def test_values_come_once_and_ascending() -> None:
 def test_what_lies_below_between_and_above_is_not_contained() -> None:
     assert contains(np.array([2, 4]), np.array([1, 2, 3, 4, 5])).tolist() == [False, True, False, True, False]
     assert contains(np.zeros(0, np.int64), np.array([1])).tolist() == [False]
+
+
+def test_what_two_arrays_have_in_common() -> None:
+    for one, other in (([1, 3, 5], [0, 3, 4, 5, 9]), ([0, 3, 4, 5, 9], [1, 3, 5])):
+        assert common(np.array(one), np.array(other)).tolist() == [3, 5]
+    assert common(np.zeros(0, np.int64), np.array([1])).tolist() == []
 
 
 def test_only_what_is_missing_is_filled_and_the_type_stays() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ..audit_context import span
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
-from ..sorted_arrays import contains
+from ..sorted_arrays import common, contains
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
@@ -131,9 +131,9 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
         sets.append(plan.within)
     if plan.as_of is not None:
         sets.append(paragraph_rows.current_at(db, plan.as_of, plan.scopes))
-    return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
+    return reduce(common, sets) if sets else None
 
 
 def _within(found: Ids, allow: Ids | None, plan: SearchPlan) -> Ids:
-    found = found if allow is None else np.intersect1d(found, allow, assume_unique=True)
+    found = found if allow is None else common(found, allow)
     return found if plan.hidden is None else found[~contains(plan.hidden, found)]

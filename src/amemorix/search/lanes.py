@@ -14,6 +14,7 @@ from ..indexes.graph.store import GraphStore
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name
+from ..sorted_arrays import common, distinct
 from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
@@ -128,13 +129,13 @@ def relation_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan, allo
         return {}
     nearest: dict[int, float] = {}
     for near in _nearer_relations(indexes.relations, plan.encoded.vector):
-        among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, near), allow).tolist()
+        among = None if allow is None else common(relation_rows.paragraphs_of(db, near), allow).tolist()
         seen = relation_rows.seen(db, near, plan.scopes, plan.now, among)
         nearest = {id_: cosine for id_, cosine in near.items() if id_ in seen}
         if len(nearest) >= MOST_RELATIONS:
             break
     nearest = dict(islice(nearest.items(), MOST_RELATIONS))
-    among = None if allow is None else np.intersect1d(relation_rows.paragraphs_of(db, nearest), allow).tolist()
+    among = None if allow is None else common(relation_rows.paragraphs_of(db, nearest), allow).tolist()
     support = relation_rows.support(db, nearest, plan.scopes, plan.now, MOST_SUPPORTING, among) if nearest else {}
     found: dict[int, float] = {}
     for relation, cosine in nearest.items():
@@ -162,7 +163,7 @@ def person_lane(db: Connection, plan: SearchPlan, allow: Ids | None) -> Ids:
     """The newest paragraphs of the person named, when the query says nothing else."""
     persons = () if plan.query.terms else set().union(*plan.query.persons)
     if allow is not None:
-        held = (np.intersect1d(paragraph_rows.of_persons(db, [one]), allow, assume_unique=True) for one in persons)
+        held = (common(paragraph_rows.of_persons(db, [one]), allow) for one in persons)
         found = [ids[-plan.settings.candidates :] for ids in held]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
     found = [
@@ -217,7 +218,7 @@ def graph_lane(
     among = None
     if allow is not None:
         linked = paragraph_rows.links(db, kept, HUB).values()
-        among = np.intersect1d(np.concatenate([np.zeros(0, np.int64), *linked]), allow).tolist()
+        among = common(distinct(np.concatenate([np.zeros(0, np.int64), *linked])), allow).tolist()
     evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, SUPPORTING, among)
     links = Counter(entity for entity, _, _ in evidence)
     total: dict[int, float] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..indexes.projections import Indexes, SearchIndexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.normalise import fold
 from ..language.times import Span, read_bound, read_instant
+from ..sorted_arrays import common
 from ..store.access import Access, Caller, TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -411,11 +412,11 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
     else:
         held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
         if plan.persons is not None:
-            held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
+            held = common(paragraph_rows.of_persons(db, plan.persons), held)
         if plan.within is not None:
-            held = np.intersect1d(plan.within, held)
+            held = common(plan.within, held)
         if plan.as_of is not None:
-            held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
+            held = common(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
         seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
         ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
     return with_replaced(db, hits_in_time(db, ids, plan), plan)
@@ -429,7 +430,7 @@ def _within(db: Connection, request: KernelSearchRequest) -> Ids | None:
         sets.append(paragraph_rows.of_sources(db, sources))
     if request.tags:
         sets.append(paragraph_rows.tagged(db, request.tags))
-    return reduce(partial(np.intersect1d, assume_unique=True), sets) if sets else None
+    return reduce(common, sets) if sets else None
 
 
 def _is_weak(hits: Sequence[Hit]) -> bool:

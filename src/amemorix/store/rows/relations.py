@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sorted_arrays import distinct
 from ..ports import Connection
 from ..queries import array, optional_array
 from .paragraphs import ids_in
@@ -152,8 +153,8 @@ def put_relations(db: Connection, generation: int, made: Iterable[RelationVector
 
 
 def paragraphs_of(db: Connection, relations: Iterable[int]) -> NDArray[np.int64]:
-    """Ids of the paragraphs that they rest on, seen or not."""
-    return ids_in(db.run("relations_paragraphs", ids=array(relations)).fetchone()[0])
+    """Sorted ids of the paragraphs that they rest on, seen or not."""
+    return distinct(ids_in(db.run("relations_paragraphs", ids=array(relations)).fetchone()[0]))
 
 
 def seen(
