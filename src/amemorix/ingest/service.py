@@ -284,6 +284,8 @@ class IngestService:
 
     def metadata(self, field: str, value: dict[str, Any]) -> str:
         """As it is stored. Raises InvalidRequest for what is no JSON or too large."""
+        if not value:
+            return "{}"
         try:
             encoded = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as exc:
@@ -295,9 +297,9 @@ class IngestService:
         for _ in range(DEEPEST_SHOWN):
             level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
             level = [one for one in level if isinstance(one, dict | list | tuple)]
-        if level:
-            raise InvalidRequest(f"{field}: nested more than {DEEPEST_SHOWN} deep.", field=field)
-        return encoded
+            if not level:
+                return encoded
+        raise InvalidRequest(f"{field}: nested more than {DEEPEST_SHOWN} deep.", field=field)
 
     # writing
 
