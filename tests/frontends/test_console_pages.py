@@ -66,7 +66,7 @@ async def test_every_page_answers_in_both_languages_and_runs_no_text(
             assert "window.hacked" in (await web.get(pages[name])).text, name
 
 
-async def test_people_and_attributes_are_called_by_their_names(
+async def test_people_attributes_and_reasons_are_called_by_their_names(
     sample: tuple[AMemorixHostService, dict[str, str]],
 ) -> None:
     host, _ = sample
@@ -78,6 +78,11 @@ async def test_people_and_attributes_are_called_by_their_names(
         ):  # fmt: skip
             shown = (await web.get(f"/ui/graph/nodes/{node}", headers={"Accept-Language": language})).text
             assert f"<li><bdi>{told}</bdi></li>" in shown and label not in shown
+        for language, told in (("zh", ("词", "问句词语的覆盖率", "其中的词")), ("en", ("words", "words in it"))):
+            asked = {"params": {"q": "peanuts"}, "headers": {"Accept-Language": language}}
+            why = (await web.get("/ui/search", **asked)).text.partition('<dl class="why">')[2]
+            assert all(f"{name} " in why or f"<dt>{name}</dt>" in why for name in told), why
+            assert "matched_terms" not in why
 
 
 async def test_a_token_bound_to_a_chat_sees_that_chat_on_every_page(
