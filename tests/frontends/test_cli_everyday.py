@@ -95,6 +95,22 @@ def test_a_preview_counts_what_it_lists(config: Path, tmp_path: Path) -> None:
     assert all(line.split()[0].isdigit() for line in headings), shown
 
 
+def test_a_preview_says_what_stays_and_why(config: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "more.jsonl"
+    turns = [
+        {"speaker": "Mia", "person_id": "u7", "text": "I drink tea."},
+        {"speaker": "Bo", "text": "Ask Mia about the tent."},
+    ]
+    lines.write_text("\n".join(json.dumps(turn) for turn in turns))
+    assert run("ingest", str(lines), "--chat", "friends").exit_code == 0
+    shown = run("forget", "u7", given="n\n").stdout
+    going, staying = shown.split("This stays:\n")
+    assert "I drink tea." in going and "tent" not in going
+    assert "Ask Mia about the tent." in staying and "somebody else has the name" in staying
+    with speaking("zh"):
+        assert "以下内容保留：" in run("forget", "u7", given="n\n").stdout
+
+
 def test_a_fact_is_shown_with_what_it_rests_on_and_where_to_look_further(config: Path) -> None:
     table = run("facts", "林澈").stdout
     assert "evidence" in table and "p2" in table

@@ -150,6 +150,15 @@ def test_what_is_stored_is_looked_at_as_check_does(stored: Path) -> None:
     assert table.exit_code == 0 and "All is well." in table.output and str(stored) in table.output
 
 
+def test_a_database_that_is_gone_is_missed(stored: Path) -> None:
+    assert run("backup").exit_code == 0
+    database = next(stored.parent.parent.rglob("memory.db"))
+    database.unlink()
+    assert "what it held is lost" in str(wrong(examined()))
+    assert "nothing is stored yet" not in run("doctor", "--no-probe").output
+    assert not database.exists()
+
+
 def test_a_configuration_that_is_gone_is_missed_and_not_made_up(stored: Path, place: Path) -> None:
     stored.unlink()
     assert "holds a memory" in wrong(examined("-c", str(stored)))["config"]

@@ -27,13 +27,14 @@ PROFILE = "the profile written by hand for them names the person: "
 EVERY_CHAT = "it counts in every chat"
 CALLED = "its name, an alias or what is noted of it holds the person's name"
 ALIAS = "an alias of theirs holds the person's name"
+NAMESAKE = "it is somebody else of the same name"
 ELSEWHERE, IF_ELSEWHERE = "another chat holds it too", "it stays if another chat holds it too"
 SPOKEN_OF = "memories that stay speak of it"
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Something that one might expect to go, and why it stays; for a reference `label` is its external id."""
+    """Something that one might expect to go, and why it stays; for a reference `label` is its external id, for a namesake the person's."""
 
     kind: str
     id: int
@@ -146,6 +147,7 @@ def planned(db: Connection, seeds: Seeds, *, entity_paragraphs: bool, emptied_ch
     """What goes when these seeds are deleted now; reads rows and writes none. With `emptied_chats` also the chats that hold
     nothing else."""
     plan = DeletionPlan(limited=seeds.chat is not None, persons=list(seeds.persons), chats=sorted(seeds.chats))
+    plan.stays = [Stay("person", id_, NAMESAKE, person_id) for id_, person_id in seeds.namesakes.items()]
     entities = _entities(db, seeds, plan)
     meant = _paragraphs(db, seeds, entities if entity_paragraphs else [])
     plan.add("paragraph", row_ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)

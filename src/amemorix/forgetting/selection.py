@@ -207,6 +207,8 @@ class Seeds:
     source_names: tuple[str, ...] = ()
     persons: Mapping[int, tuple[Called, ...]] = field(default_factory=dict[int, tuple[Called, ...]])
     """Each with every name."""
+    namesakes: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Ids of others whose name is the id of one of them."""
     chats: frozenset[int] = frozenset()
     chat: int | None = None
     """Only within this chat."""
@@ -244,7 +246,7 @@ def seeds_of(
     sources = db.run("sources_of_names", names=array(selector.sources), chat=chat).fetchall()
     held = {name for _, name in sources}
     missing = [name for name in selector.sources if name not in held]
-    persons = _persons(db, selector.persons, chat, directory, missing)
+    persons, namesakes = _persons(db, selector.persons, chat, directory, missing)
     chats = {name: names.chat_row(db, name) for name in selector.chats}
     unknown = [name for name, row in chats.items() if row is None]
     missing += unknown
@@ -262,6 +264,7 @@ def seeds_of(
         sources=frozenset(row for row, _ in sources),
         source_names=tuple(dict.fromkeys(name for _, name in sources)),
         persons=persons,
+        namesakes={row: person_id for row, person_id in namesakes.items() if row not in persons},
         chats=frozenset(row for row in chats.values() if row is not None),
         chat=chat,
         words=words,
@@ -334,13 +337,17 @@ def _entities(
 
 def _persons(
     db: Connection, keys: Sequence[str], chat: int | None, directory: NameDirectory, missing: list[str]
-) -> dict[int, tuple[Called, ...]]:
+) -> tuple[dict[int, tuple[Called, ...]], dict[int, str]]:
     found: dict[int, tuple[Called, ...]] = {}
+    namesakes: dict[int, str] = {}
     for key in keys:
         rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
         if chat is not None:
             rows = row_ids(db, "persons_in_chat", rows, chat=chat)
         known = db.run("persons_known", ids=array(rows)).fetchall()
+        if len(known) > 1 and any(person_id == key for _, person_id, _ in known):
+            namesakes |= {row: person_id for row, person_id, _ in known if person_id != key}
+            known = [one for one in known if one[1] == key]
         if len(known) > 1:
             ids = sorted(person_id for _, person_id, _ in known)
             raise Conflict(
@@ -351,4 +358,4 @@ def _persons(
         for row, _, _ in known:
             names = db.run("mention_names", ids=array([row]))
             found[row] = tuple(Called(chat, normalise_name(name)) for _, chat, name in names)
-    return found
+    return found, namesakes

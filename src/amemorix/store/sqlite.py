@@ -27,7 +27,7 @@ from .private_files import create_private
 from .queries import SqliteConnection, connect, of_file
 from .reserve import is_full
 
-__all__ = ["INCARNATION", "Database"]
+__all__ = ["INCARNATION", "Database", "remains_beside"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -423,10 +423,13 @@ def _refuse_if_cut_short(path: Path, key: PageKey | None) -> None:
         )  # fmt: skip
 
 
+def remains_beside(path: Path) -> str:
+    """What of a memory stands beside its database, `indexes` or `backups`; nothing beside one that was never begun."""
+    return next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
+
+
 def _refuse_if_lost(path: Path, state: str) -> None:
-    """Without rows it is a memory that was never begun, unless indexes or backups of one stand beside it."""
-    beside = next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
-    if beside:
+    if beside := remains_beside(path):
         raise StorageFailure(
             f"{path} is {state}, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
             f"to begin anew, move {path.parent} away.", file=str(path), damaged=True,

@@ -227,6 +227,28 @@ async def test_a_name_that_several_have_is_not_guessed(host: AMemorixHostService
     assert (await admin(host, "execute", mode="person", selector="u1"))["deleted_paragraph_count"] == 1
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"mode": "person", "selector": "Lee"},
+        {"mode": "person", "selector": {"person_id": "Lee"}},
+        {"mode": "mixed", "selector": {"person_ids": ["Lee"]}},
+    ],
+)
+async def test_an_id_that_is_the_name_of_somebody_else_too_is_that_person(
+    host: AMemorixHostService, wish: dict[str, Any]
+) -> None:
+    turns = [{"speaker": "Lee", "text": "A kite"}, {"speaker": "Lee", "person_id": "u2", "text": "A lamp"}]
+    await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
+    seen = await admin(host, "preview", **wish)
+    assert [one["label"] for one in seen["items"] if one["item_type"] == "paragraph"] == ["A kite"]
+    assert [one["label"] for one in seen["stays"] if one["item_type"] == "person"] == ["u2"]
+    assert (await admin(host, "execute", **wish))["deleted_paragraph_count"] == 1
+    assert await contents(host, "lamp", chat_id="c") == ["A lamp"]
+    assert (await admin(host, "execute", purge=True, **wish))["status"] == "purged"
+    assert (await admin(host, "execute", mode="person", selector="Lee"))["deleted_paragraph_count"] == 1, "it is u2 now"
+
+
 @pytest.mark.parametrize("given", [{"selector": "zh"}, {"chat_id": "zh"}, {"selector": {"chat_ids": ["zh"]}}])
 async def test_a_chat_is_cleared_by_one_call(host: AMemorixHostService, given: dict[str, Any]) -> None:
     await party(host)

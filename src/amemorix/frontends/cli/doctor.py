@@ -35,6 +35,7 @@ from ...store.access import TimeZones
 from ...store.file_swap import DATABASE_FILE
 from ...store.keys import KEYS_FILE
 from ...store.lock import holder
+from ...store.sqlite import remains_beside
 from ...version import PACKAGE, __version__, commit, program
 from ..daemon import Daemon, daemon_of
 from .runtime import examined, show_findings
@@ -110,13 +111,14 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
     if (secret.key_file or secret.key_command) and not secret.enabled and not os.path.exists(folder / KEYS_FILE):
         mend = "`amemorix key enable` encrypts what is stored."
         yield FindingItem("encryption", False, "a secret is set, but nothing is encrypted", mend)
-    if stored:
+    begun = stored or bool(remains_beside(folder / DATABASE_FILE))
+    if begun:
         yield _backup(folder, config)
-    if daemon or (given and stored and not owner):
+    if daemon or (given and begun and not owner):
         yield from _checked(path, probe)
     else:
         yield from disk_findings(nearest, [folder / DATABASE_FILE])
-    if not stored:
+    if not begun:
         yield FindingItem("memory", True, f"nothing is stored yet in {folder}")
 
 

@@ -195,6 +195,12 @@ def forget(
                 print_stored(f"    {one['item_key']}  {one['label']}", "dim")
             if listed and count + older > len(listed):
                 say(f"    {count + older - len(listed):,} more are not listed", "dim")
+        if stays := plan["stays"]:
+            say("This stays:")
+            for one in stays[:EXAMPLES]:
+                print_stored(f"    {one['item_key']}  {one['label']} ({told(one['why'])})", "dim")
+            if len(stays) > EXAMPLES:
+                say(f"    {len(stays) - EXAMPLES:,} more are not listed", "dim")
         if not (yes or typer.confirm(told("Erase them for good?" if purge else "Delete them?"))):
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)
