@@ -395,6 +395,13 @@ def test_another_wording_keeps_an_expiry_of_a_far_year(tmp_path: Path) -> None:
         assert after == before > 250_000_000_000
 
 
+def test_a_key_that_no_message_has_is_told(tmp_path: Path) -> None:
+    with Memory(tmp_path) as memory:
+        added = memory.add(messages=[{"rol": "user", "content": "I like tea."}], user="ann")
+    assert len(added.ids) == 1
+    assert "'messages.0.rol' was ignored" in str(added) and str(added).startswith("1 stored; ")
+
+
 def test_what_is_added_with_an_expiry_keeps_it(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         until = datetime(2200, 1, 2, tzinfo=UTC)

@@ -328,7 +328,8 @@ def _of_user(turn: Mapping[str, Any]) -> bool:
 def added_of(answer: Mapping[str, Any]) -> Added:
     """What became of texts that were handed over."""
     refused = answer["reason"] if answer["reason"] in ("chat_filtered", "disabled") else ""
-    return Added(tuple(answer["stored_ids"]), () if refused else tuple(answer["skipped_ids"]), refused)
+    skipped = () if refused else tuple(answer["skipped_ids"])
+    return Added(tuple(answer["stored_ids"]), skipped, refused, tuple(answer["warnings"]))
 
 
 def memo_of(row: Mapping[str, Any], timezone: str) -> Memo:

@@ -167,11 +167,14 @@ class Added:
     skipped: tuple[str, ...] = ()
     refused: str = ""
     """Why the settings let nothing in: `chat_filtered`, `disabled`; empty where something was stored or there."""
+    warnings: tuple[str, ...] = ()
+    """What was not taken as it was meant, such as a key that no message has."""
 
     def __str__(self) -> str:
         if self.refused:
             return f"nothing stored: {self.refused}"
-        return f"{len(self.ids)} stored" + (f", {len(self.skipped)} were there" if self.skipped else "")
+        told = f"{len(self.ids)} stored" + (f", {len(self.skipped)} were there" if self.skipped else "")
+        return "; ".join([told, *self.warnings])
 
 
 @dataclass(frozen=True, slots=True)
