@@ -104,12 +104,13 @@ def say(text: str = "", style: str = "") -> None:
 
 def confirmed(question: str) -> bool:
     """Whether a person agrees. Raises InvalidRequest where nobody can be asked."""
-    try:
-        if sys.stdin is not None and not sys.stdin.closed:  # pyright: ignore[reportUnnecessaryComparison]
+    asked = sys.stdin
+    if asked and not asked.closed:
+        try:
             return typer.confirm(told(question))
-    except typer.Abort:
-        if sys.stdin.isatty():
-            raise
+        except typer.Abort:
+            if asked.isatty():
+                raise
     raise InvalidRequest("Nobody answers the question: `--yes` does without it.", field="yes")
 
 
