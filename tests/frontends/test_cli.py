@@ -212,6 +212,19 @@ def test_the_memory_of_the_user_is_named_where_there_is_none(tmp_path: Path, mon
     assert not [*Path.cwd().iterdir()]
 
 
+def test_the_memory_that_a_program_keeps_in_a_folder_is_that_of_the_folder(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AMEMORIX_CONFIG")
+    (tmp_path / "kept").mkdir()
+    config.rename(tmp_path / "kept" / "a_memorix.toml")
+    monkeypatch.chdir(tmp_path / "kept")
+    assert run("config", "get", "embedding.provider").stdout == '"none"\n'
+    assert run("ingest", "-", "--chat", "c", given="The door code is 4711.").stdout == "1 stored\n"
+    assert "4711" in run("search", "door", "--chat", "c").stdout
+    assert not Path("config").exists()
+
+
 def test_stats_and_check() -> None:
     stats = run("stats").stdout
     assert "paragraphs" in stats

@@ -64,6 +64,7 @@ def test_a_backup_is_made_listed_and_restored() -> None:
 
     asked = run("restore", id_, given="n\n")
     assert asked.exit_code == 1 and "Put the backup in the place of all that is stored?" in asked.output
+    assert "Nobody answers the question: `--yes`" in run("restore", id_).stderr
     assert paragraphs() == 2
 
     restored = good("restore", "--yes", id_)

@@ -238,8 +238,9 @@ def test_a_client_and_a_memory_of_a_served_folder_ask_the_daemon(tmp_path: Path)
                 client.search("x", user="ann", limit=0)
             with pytest.raises(InvalidRequest, match="cannot be sent"):
                 client.add("x", user="ann", metadata={"raw": b"x"})
-        with Client(running.url.removeprefix("http://")) as client:
-            assert client.texts(user="ann")
+        for address in (running.url.removeprefix("http://"), f" {running.url.replace('http', 'HTTP')}/\n"):
+            with Client(address) as client:
+                assert client.texts(user="ann")
         with Memory(tmp_path) as memory:
             assert [text.text for text in memory.texts(user="ann")] == ["I live in Leeds"]
 
@@ -354,7 +355,11 @@ async def test_what_was_closed_is_opened_again_by_open_alone(tmp_path: Path) -> 
         assert [text.text for text in await memory.texts(user="ann")] == ["I live in Leeds"]
 
 
-@pytest.mark.parametrize("url", ["", "http://", "ftp://127.0.0.1:7400", "unix:///run/memory"])
+@pytest.mark.parametrize(
+    "url",
+    ["", "  ", "http://", "ftp://127.0.0.1:7400", "unix:///run/memory", "host:port/path", "https:host", "https:/host", "::1",
+     "http://[::1", "host:99999", "/path", "./memory", "ho st:7400"],
+)  # fmt: skip
 def test_what_is_no_address_of_a_daemon_is_said(url: str) -> None:
     with pytest.raises(InvalidRequest, match=r"url: .* such as http://127\.0\.0\.1:7400"):
         Client(url)
@@ -421,6 +426,8 @@ def test_what_is_added_with_an_expiry_keeps_it(tmp_path: Path) -> None:
             memory.add("The bell is broken", chat="club", expires_at=datetime(2020, 1, 2, tzinfo=UTC))
         with pytest.raises(InvalidRequest, match="expires_at and ttl_seconds"):
             memory.add("x", chat="club", expires_at=until, ttl_seconds=1)
+        with pytest.raises(InvalidRequest, match=r"ttl_seconds: .* after the year 9999"):
+            memory.add("x", chat="club", ttl_seconds=1e12)
 
 
 @pytest.mark.parametrize("until", [datetime(5500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])

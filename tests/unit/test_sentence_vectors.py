@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from amemorix.facts import sentence_vectors
 from amemorix.facts.sentence_vectors import SentenceVectors
 from amemorix.testing import HashEmbedder
 
@@ -35,3 +38,17 @@ def test_another_model_makes_its_own() -> None:
     for embedder in (one, other, one):
         vectors.of(embedder, ["I live in Leeds."])
     assert len(one.asked) == 2 and len(other.asked) == 1
+
+
+def test_a_sentence_that_is_kept_does_not_keep_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_vectors, "MOST_SENTENCES", 256)
+    vectors, embedder = SentenceVectors(), HashEmbedder(1024)
+    tracemalloc.start()
+    try:
+        for batch in range(32):
+            vectors.of(embedder, [f"I saw {batch} {place}." for place in range(64)])
+            vectors.of(embedder, [f"I saw {one} 0." for one in range(batch)])
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2 * 256 * 1024 * 2

@@ -39,7 +39,8 @@ class SentenceVectors:
             found = {key: self._kept[key] for key in keys if key in self._kept}
         if missing := {key: text for key, text in zip(keys, texts, strict=True) if key not in found}:
             made = embedder.embed(list(missing.values())).astype(np.float16)
-            found |= zip(missing, made, strict=True)
+            for key, row in zip(missing, made, strict=True):
+                found[key] = row.copy()  # a view would keep the whole batch
         with self._lock:
             for key in keys if model == self._model else ():
                 self._kept[key] = found[key]

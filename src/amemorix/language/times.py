@@ -116,8 +116,10 @@ def read_event(
 
 
 def read_expiry(expires_at: Any, ttl_seconds: float | None, now: float, zone: tzinfo) -> float | None:
-    """When it expires, as epoch seconds; None if nothing was said. InvalidRequest for a time that has passed."""
+    """When it expires, as epoch seconds; None if nothing was said. Raises InvalidRequest for a time that has passed, or is no date."""
     if ttl_seconds is not None:
+        if now + ttl_seconds >= _LATEST:
+            raise InvalidRequest("ttl_seconds: it would end after the year 9999.", field="ttl_seconds")
         return now + ttl_seconds
     if isinstance(expires_at, str) and expires_at.strip().lower() in NEVER_WORDS:
         return NEVER

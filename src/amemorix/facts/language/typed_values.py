@@ -25,7 +25,12 @@ _CLAUSE = re.compile(
     r"[,，。;；!！?？~…()（）\n]+|\.(?=\s|$)|\s+-+\s+|(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])|\s(?=(?:and|but|so|because) (?:i|we|my|our|i'm|i've|we're)\b)",
     re.I,
 )
-_LIST = re.compile(r"(\s*(?:[,，、/&]|和|及|以及|还有|跟|\band\b|\bor\b|\bnor\b)\s*(?:and\b|or\b)?\s*)", re.I)
+_LIST = re.compile(
+    r"(\s*(?:[,，、/&]|和|及|以及|还有|跟|或者?|\band\b|\bor\b|\bnor\b|\bplus\b|\bas well as\b)\s*(?:(?:and|or)\b(?: also\b)?|还有|以及|和|或者?)?\s*)",
+    re.I,
+)
+_CONTRACTED = re.compile(r"\b(?:i(?=(?:m|ve)\b)|(?:do|ca|wo)n(?=t\b))")
+"""Before where an apostrophe was left out: im, dont."""
 _THIRD = {
     "is": "am", "has": "have", "lives": "live", "works": "work", "goes": "go", "attends": "attend", "studies": "study",
     "speaks": "speak", "eats": "eat", "drinks": "drink", "resides": "reside", "comes": "come", "avoids": "avoid", "was": "was",
@@ -99,7 +104,7 @@ def kin(sentence: str) -> bool:
 def typed_values(sentence: str, *, names: Sequence[str] = (), about: bool = False) -> list[TypedValue]:
     """What the sentence says of its speaker; with `names` or `about` of whom it names so, or of the one person it is about."""
     found: dict[tuple[str, str], TypedValue] = {}
-    text = simplified(sentence).replace("’", "'")
+    text = _CONTRACTED.sub(r"\g<0>'", simplified(sentence).replace("’", "'"))
     starts = [0, *(match.end() for match in _CLAUSE.finditer(text))]
     carried = (
         True  # a clause that names nobody goes on about its speaker, unless one before it began with something else
@@ -189,15 +194,24 @@ def _listed(rest: str) -> list[str]:
     With a comma a list goes on that ends with another word ("nuts, milk and eggs") or has more of them ("nuts, milk, eggs");
     else another clause begins: "nuts, sorry", "nuts and milk, sorry".
     """
-    first, *more = _LIST.split(re.split(r"[。.;；!！?？()（）\n]", rest)[0])
+    shapes = _table().shapes
+    first, *more = _LIST.split(
+        re.sub(r"^(?:both|either) ", "", re.split(r"[。.;；!！?？()（）\n]", rest)[0], flags=re.I)
+    )
     found, is_comma = [_cut(first)], [join.strip() in (",", "，") for join in more[::2]]
     if found[0] != first.strip():
         return found
+    found[0] = shapes["list_end"].sub("", found[0])
     closed = is_comma.index(False) if False in is_comma else len(is_comma)
     end = is_comma.index(True, closed) if True in is_comma[closed:] else len(is_comma)
-    for part in more[1::2][: 0 if is_comma == [True] else end]:
-        value = _cut(part)
-        if _table().shapes["list_not"].search(value) or not _fits("food", value):
+    for place, part in enumerate(more[1::2][: 0 if is_comma == [True] else end]):
+        if shapes["list_said"].search(
+            _cut(part)
+        ):  # of this and what is listed with it: "beef, chicken and fish are fine"
+            comma = max((i for i in range(place + 1) if is_comma[i]), default=place)
+            return found[: comma + 1]
+        value = shapes["list_end"].sub("", _cut(part))
+        if shapes["list_not"].search(value) or not _fits("food", value):
             break
         if len(value.split()) > 3 or len(value) > 20:
             break

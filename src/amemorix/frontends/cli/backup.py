@@ -21,7 +21,18 @@ from ...locale import told, word
 from ...store.lock import DirectoryLock
 from ..daemon import daemon_of
 from .memory_client import answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, MemoryPath, columns, out, print_stored, progress_bars, remark, say
+from .terminal import (
+    DEFAULT_CONFIG,
+    ConfigPath,
+    MemoryPath,
+    columns,
+    confirmed,
+    out,
+    print_stored,
+    progress_bars,
+    remark,
+    say,
+)
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -84,7 +95,7 @@ def restore(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Put a backup in the place of all that is stored, which is set aside as a backup first."""
-    if not (yes or typer.confirm(told("Put the backup in the place of all that is stored?"))):
+    if not (yes or confirmed("Put the backup in the place of all that is stored?")):
         raise typer.Exit(1)
     done = asyncio.run(_closed(config, lambda memory: memory.restore(which)))
     if done:

@@ -15,7 +15,7 @@ from ...profiles.items import HEADINGS as SECTIONS
 from ...profiles.statements import fact_section, worded_fact
 from ..python.calls import AsyncCalls, CallsOf, local_time, memo_of, selected
 from .memory_client import opened, remark_unread
-from .terminal import DEFAULT_CONFIG, MemoryPath, columns, counted, out, print_stored, remark, say
+from .terminal import DEFAULT_CONFIG, MemoryPath, columns, confirmed, counted, out, print_stored, remark, say
 
 T = TypeVar("T")
 Who = Annotated[str, typer.Argument(metavar="WHO", help="Id, name or alias.")]
@@ -201,7 +201,7 @@ def forget(
                 print_stored(f"    {one['item_key']}  {one['label']} ({told(one['why'])})", "dim")
             if len(stays) > EXAMPLES:
                 say(f"    {len(stays) - EXAMPLES:,} more are not listed", "dim")
-        if not (yes or typer.confirm(told("Erase them for good?" if purge else "Delete them?"))):
+        if not (yes or confirmed("Erase them for good?" if purge else "Delete them?")):
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)
         if purge:

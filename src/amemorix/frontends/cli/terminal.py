@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import sys
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from ...errors import InvalidConfig, MemoryFault, NotFound
+from ...errors import InvalidConfig, InvalidRequest, MemoryFault, NotFound
 from ...locale import speaking, spoken, told, word
 from ...location import (
     DATA_DIR,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "MemoryPath", "columns", "counted", "localised_command", "out",
+    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "MemoryPath", "columns", "confirmed", "counted", "localised_command", "out",
     "print_json", "print_stored", "progress_bars", "remark", "require_memory", "say", "shown_in", "translate_typer",
 ]  # fmt: skip
 
@@ -44,6 +46,9 @@ def _config_file(context: typer.Context, given: Path) -> Path:
     """The file that is meant; what is told speaks as it says, errors included, which are told when the command has ended."""
     named = given.is_file() or given.suffix == ".toml"
     file = given if named else config_file(given)
+    source = context.get_parameter_source("config")
+    if source and source.name == "DEFAULT" and not file.exists() and os.path.exists(file.name):
+        file = Path(file.name)  # what `Memory(folder)` writes
     context.find_root().with_resource(speaking(configured_language(file)))
     return file
 
@@ -95,6 +100,18 @@ def out() -> Console:
 def say(text: str = "", style: str = "") -> None:
     """One line of an answer, in the language of the terminal."""
     print_stored(told(text), style)
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person agrees. Raises InvalidRequest where nobody can be asked."""
+    asked = sys.stdin
+    if asked and not asked.closed:
+        try:
+            return typer.confirm(told(question))
+        except typer.Abort:
+            if asked.isatty():
+                raise
+    raise InvalidRequest("Nobody answers the question: `--yes` does without it.", field="yes")
 
 
 def print_stored(text: str, style: str = "") -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,10 @@ __all__ = ["DAEMON", "AsyncClient", "AsyncMemory"]
 
 log = logging.getLogger(__name__)
 DAEMON = "http://127.0.0.1:7400"
+ADDRESS = re.compile(
+    r"(?P<scheme>https?://)?(?P<rest>([^\s/?#@]+@)?(\[[0-9a-f:.]+\]|\w[\w.-]*)(:(?P<port>[0-9]{1,5}))?(/[^\s?#]*)?)",
+    re.I,
+)
 
 
 class AsyncMemory(AsyncCalls):
@@ -155,10 +160,10 @@ class AsyncClient(AsyncCalls):
     """
 
     def __init__(self, url: str = DAEMON, token: str = "", *, timeout: float = 600.0) -> None:
-        scheme, _, host = url.rpartition("://")
-        if not host or scheme.lower() not in ("", "http", "https"):
+        found = ADDRESS.fullmatch(url.strip())
+        if found is None or int(found["port"] or 0) > 65_535:
             raise InvalidRequest(f"url: {url!r} is no address of a daemon, such as {DAEMON}.", field="url")
-        url = url if scheme else f"http://{url}"
+        url = f"{found['scheme'] or 'http://'}{found['rest']}"
         token = usable_token(token or os.environ.get(TOKEN_ENV, ""), "token")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
