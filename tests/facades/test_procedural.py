@@ -84,9 +84,10 @@ class FlowsPort(HostedPort):
         return [held[one["flow_id"]] for one in found]
 
     async def list(self, *, space: str = "a") -> Sequence[Text]:
+        flows = await self.memory.list_flows(space)  # first: another may come meanwhile
         texts = await self.memory._texts(space)
         held = {one["metadata"]["flow_id"]: one["text"] async for one in texts.every()}
-        return [Text(one["flow_id"], held[one["flow_id"]]) for one in await self.memory.list_flows(space)]
+        return [Text(one["flow_id"], held[one["flow_id"]]) for one in flows]
 
     async def update(
         self, id: str, text: str, *, space: str = "a", metadata: Mapping[str, Any] | None = None
