@@ -16,6 +16,7 @@ from ..extras import require
 __all__ = ["AGE", "ExportKey", "is_age"]
 
 PASSPHRASE_TRIALS = 5
+"""So often age may measure how long the passphrase's work would take, before its refusal counts."""
 AGE = b"age-encryption.org/v1"
 
 

@@ -177,13 +177,13 @@ class ParagraphReader:
 
     def __init__(
         self, store: MetadataStore, *, indexes: Indexes, zones: TimeZones, embedder: Callable[[], Embedder | None],
-        sentences: SentenceVectors,
+        sentence_vectors: SentenceVectors,
     ) -> None:  # fmt: skip
         self._right_of_way = store.right_of_way
         self._indexes = indexes
         self._zones = zones
         self._embedder = embedder
-        self._sentences = sentences
+        self._sentence_vectors = sentence_vectors
 
     def read(
         self, db: Connection, ids: Sequence[int], *, wait: bool = False, upto: int = 0
@@ -255,7 +255,7 @@ class ParagraphReader:
                 else:
                     kept += [None] * len(lines)
                     texts += lines
-            made = iter(self._sentences.of(embedder, texts))
+            made = iter(self._sentence_vectors.of(embedder, texts))
             return [next(made) if vector is None else vector for vector in kept]
         return none
 

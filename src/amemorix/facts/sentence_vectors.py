@@ -19,7 +19,7 @@ MOST_SENTENCES = 8_192
 
 
 class SentenceVectors:
-    """Vectors by the model in use; what was asked for lately is not embedded again."""
+    """A cache of embeddings: of the model in use, the least recently used go first."""
 
     def __init__(self) -> None:
         self._model = ""
@@ -27,9 +27,9 @@ class SentenceVectors:
         self._lock = Lock()
 
     def of(self, embedder: Embedder, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """A unit vector for each text, shape (dimension,); of those that are kept, no text is. Blocking.
+        """A unit vector for each text, shape (dimension,), rounded as stored vectors are. Blocking. Raises ModelUnavailable.
 
-        As exact as those that are stored, so that it does not matter which comes first. Raises ModelUnavailable.
+        Vectors are kept by the hash of their text: no text stays in memory.
         """
         model, keys = embedder.info.fingerprint, [content_hash(text) for text in texts]
         with self._lock:

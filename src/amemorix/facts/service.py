@@ -58,7 +58,7 @@ class FactService(ChangeFollower):
 
     def __init__(
         self, store: MetadataStore, *, settings: Facts, clock: Clock, zones: TimeZones,
-        indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, sentences: SentenceVectors,
+        indexes: Indexes, embedder: Callable[[], Embedder | None], checker: MemUpdateChecker, sentence_vectors: SentenceVectors,
         background: Executor,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -66,7 +66,9 @@ class FactService(ChangeFollower):
             idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled,
         )  # fmt: skip
         self._clock = clock
-        self._reader = ParagraphReader(store, indexes=indexes, zones=zones, embedder=embedder, sentences=sentences)
+        self._reader = ParagraphReader(
+            store, indexes=indexes, zones=zones, embedder=embedder, sentence_vectors=sentence_vectors
+        )
         self._checker = checker
         self._ledger = FactLedger()
 

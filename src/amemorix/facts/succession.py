@@ -330,7 +330,7 @@ class MemUpdateChecker:
         settings: Facts,
         *,
         embedder: Callable[[], Embedder | None],
-        sentences: SentenceVectors,
+        sentence_vectors: SentenceVectors,
         chat: Callable[[], ChatModel | None],
         background: Executor,
         most_texts: int = MOST_TEXTS,
@@ -338,7 +338,7 @@ class MemUpdateChecker:
         self._settings = settings
         self._most_texts = most_texts
         self._embedder = embedder
-        self._sentences = sentences
+        self._sentence_vectors = sentence_vectors
         self._chat = chat
         self._background = background
         self._known: OrderedDict[str, Said] = OrderedDict()
@@ -445,7 +445,7 @@ class MemUpdateChecker:
             return known if all(one.vector is None for one in known) else [said(text) for text in texts]
         missing = [t for t in dict.fromkeys(texts) if t not in self._known or self._known[t].vector is None]
         try:
-            made = self._sentences.of(embedder, missing)
+            made = self._sentence_vectors.of(embedder, missing)
         except ModelUnavailable:
             return [said(text) for text in texts]
         for text, vector in zip(missing, made, strict=True):

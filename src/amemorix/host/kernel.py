@@ -121,14 +121,14 @@ class SDKMemoryKernel:
             store, settings=config.extraction, clock=clock, background=background,
             chinese=chinese_names(surroundings.environ) if config.extraction.chinese_names else None,
         )  # fmt: skip
-        sentences = SentenceVectors()
+        sentence_vectors = SentenceVectors()
         checker = MemUpdateChecker(
-            config.facts, embedder=lambda: self.vectors.configured, sentences=sentences, chat=lambda: chat,
+            config.facts, embedder=lambda: self.vectors.configured, sentence_vectors=sentence_vectors, chat=lambda: chat,
             background=background,
         )  # fmt: skip
         self.facts = FactService(
             store, settings=config.facts, clock=clock, zones=zones, indexes=indexes,
-            embedder=lambda: self.vectors.configured, checker=checker, sentences=sentences, background=background,
+            embedder=lambda: self.vectors.configured, checker=checker, sentence_vectors=sentence_vectors, background=background,
         )  # fmt: skip
         self.episodes = EpisodeService(
             store,

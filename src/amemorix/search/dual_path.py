@@ -30,7 +30,7 @@ from .language.temporal_order import Ordering
 from .query import SearchPlan
 from .rerank import linked, rerank
 
-__all__ = ["DualPathRetriever", "LaneResults"]
+__all__ = ["DualPathRetriever", "LaneResults", "allowed"]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class DualPathRetriever:
 
     def lexical(self, db: Connection, indexes: SearchIndexes, plan: SearchPlan) -> LaneResults:
         """All that can be done while the query's vector is still being made."""
-        narrowed, seen = _allowed(db, plan), None
+        narrowed, seen = allowed(db, plan), None
         if narrowed is not None:  # what may be seen of it, so that no lane ends at what may not
             seen = indexes.columns.visible(narrowed, plan.scopes, plan.now)
         results = LaneResults(None if seen is None else seen.ids, indexes.last_change)
@@ -120,7 +120,7 @@ class DualPathRetriever:
         return with_confidence(fused, visible, plan)
 
 
-def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
+def allowed(db: Connection, plan: SearchPlan) -> Ids | None:
     """Sorted ids that meet the time window, the person, the source and the state of the memory asked for."""
     sets: list[Ids] = []
     if plan.window is not None:

@@ -31,7 +31,7 @@ from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
 from .confidence import LINKED, WEAK
-from .dual_path import DualPathRetriever, LaneResults
+from .dual_path import DualPathRetriever, LaneResults, allowed
 from .episode_lane import episode_hits
 from .fusion import Fused, by_reciprocal_rank
 from .hits import (
@@ -410,13 +410,8 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
     if plan.persons is None and plan.within is None and plan.as_of is None:
         ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
     else:
-        held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
-        if plan.persons is not None:
-            held = common(paragraph_rows.of_persons(db, plan.persons), held)
-        if plan.within is not None:
-            held = common(plan.within, held)
-        if plan.as_of is not None:
-            held = common(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
+        held = allowed(db, replace(plan, window=window))
+        assert held is not None, "the window narrows it"
         seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
         ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
     return with_replaced(db, hits_in_time(db, ids, plan), plan)

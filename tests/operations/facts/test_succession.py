@@ -260,7 +260,7 @@ async def test_what_is_compared_has_its_vectors_however_few_are_kept(local_model
     assert embedder, local_model
     with ThreadPoolExecutor(1) as background:
         checker = MemUpdateChecker(
-            Facts(), embedder=lambda: embedder, sentences=SentenceVectors(), chat=lambda: None, background=background,
+            Facts(), embedder=lambda: embedder, sentence_vectors=SentenceVectors(), chat=lambda: None, background=background,
             most_texts=1,
         )  # fmt: skip
         for new, known in (("I live in Leeds.", "I have two cats."), ("I moved to York.", "I live in Leeds.")):

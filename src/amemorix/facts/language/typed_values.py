@@ -195,25 +195,23 @@ def _listed(rest: str) -> list[str]:
     else another clause begins: "nuts, sorry", "nuts and milk, sorry".
     """
     shapes = _table().shapes
-    first, *more = _LIST.split(
-        re.sub(r"^(?:both|either) ", "", re.split(r"[。.;；!！?？()（）\n]", rest)[0], flags=re.I)
-    )
+    rest = re.sub(r"^(?:both|either) ", "", re.split(r"[。.;；!！?？()（）\n]", rest)[0], flags=re.I)
+    first, *more = _LIST.split(rest)
     found, is_comma = [_cut(first)], [join.strip() in (",", "，") for join in more[::2]]
     if found[0] != first.strip():
         return found
     found[0] = shapes["list_end"].sub("", found[0])
+    if is_comma == [True]:
+        return found
     closed = is_comma.index(False) if False in is_comma else len(is_comma)
     end = is_comma.index(True, closed) if True in is_comma[closed:] else len(is_comma)
-    for place, part in enumerate(more[1::2][: 0 if is_comma == [True] else end]):
-        if shapes["list_said"].search(
-            _cut(part)
-        ):  # of this and what is listed with it: "beef, chicken and fish are fine"
-            comma = max((i for i in range(place + 1) if is_comma[i]), default=place)
-            return found[: comma + 1]
-        value = shapes["list_end"].sub("", _cut(part))
-        if shapes["list_not"].search(value) or not _fits("food", value):
-            break
-        if len(value.split()) > 3 or len(value) > 20:
+    for place, part in enumerate(more[1::2][:end]):
+        value = _cut(part)
+        if shapes["list_said"].search(value):  # of this and what is listed with it: "beef, chicken and fish are fine"
+            return found[: max((i for i in range(place + 1) if is_comma[i]), default=place) + 1]
+        value = shapes["list_end"].sub("", value)
+        is_food = _fits("food", value) and len(value.split()) <= 3 and len(value) <= 20
+        if shapes["list_not"].search(value) or not is_food:
             break
         found.append(value)
         if value != part.strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -188,19 +188,12 @@ def forget(
             if not (count or older):
                 continue
             say(f"  {counted(count, plural)}" + (f" ({told(f'with {older:,} older wordings')})" if older else ""))
-            listed = [one for one in plan["items"] if one["item_type"] == ITEM_TYPES.get(plural, plural[:-1])][
-                :EXAMPLES
-            ]
-            for one in listed:
-                print_stored(f"    {one['item_key']}  {one['label']}", "dim")
-            if listed and count + older > len(listed):
-                say(f"    {count + older - len(listed):,} more are not listed", "dim")
+            listed = [one for one in plan["items"] if one["item_type"] == ITEM_TYPES.get(plural, plural[:-1])]
+            if listed:
+                _print_some([f"{one['item_key']}  {one['label']}" for one in listed], count + older)
         if stays := plan["stays"]:
             say("This stays:")
-            for one in stays[:EXAMPLES]:
-                print_stored(f"    {one['item_key']}  {one['label']} ({told(one['why'])})", "dim")
-            if len(stays) > EXAMPLES:
-                say(f"    {len(stays) - EXAMPLES:,} more are not listed", "dim")
+            _print_some([f"{one['item_key']}  {one['label']} ({told(one['why'])})" for one in stays], len(stays))
         if not (yes or confirmed("Erase them for good?" if purge else "Delete them?")):
             raise typer.Exit(1)
         gone = await memory.forget(**given, purge=purge)
@@ -213,3 +206,11 @@ def forget(
             remark(f"Something was left in {file}.", "red")
 
     _asked(config, forgotten)
+
+
+def _print_some(lines: Sequence[str], count: int) -> None:
+    """The first lines, and how many of all `count` they leave out."""
+    for line in lines[:EXAMPLES]:
+        print_stored(f"    {line}", "dim")
+    if count > (shown := len(lines[:EXAMPLES])):
+        say(f"    {count - shown:,} more are not listed", "dim")
