@@ -64,30 +64,57 @@ def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int
         assert db.execute("pragma foreign_key_check").fetchall() == []
 
 
-@pytest.mark.parametrize("staged", [True, False])
-async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
-    staged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory that was closed in the midst of a purge, with an export and a file of something else that waits; that file."""
     monkeypatch.setattr(purge, "STEP", 1)
     begun = "select id from delete_operations where receipt like '%\"paragraphs\": 1%'"
-    async with memory_host(tmp_path) as host:
+    async with memory_host(folder) as host:
         for n in range(60):
             await told(host, f"The umbrella of cabinet {n} is in drawer {n * 7}.", chat_id="away", external_id=str(n))
         await host.invoke("memory_runtime_admin", {"action": "export"})
-        other = staged_file(host, "talk.txt", b"nothing of it") if staged else None
+        other = staged_file(host, "talk.txt", b"nothing of it")
         done = await admin(host, "execute", mode="chat", selector="away")
         await admin(host, "purge", operation_id=done["operation_id"], wait=False)
         for _ in range(10_000):
             if rows(host, begun):
                 break
             await asyncio.sleep(0)
+    return other
+
+
+async def test_a_purge_that_was_interrupted_knows_what_it_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await interrupted(tmp_path, monkeypatch)
+    data = tmp_path / "data" / "a-memorix"
+    assert (data / "memory.purge-d1").exists()
     async with memory_host(tmp_path) as host:
         await host.invoke("memory_delete_admin", {"action": "purge", "operation_id": "d1"})
         receipt = (await admin(host, "get_operation", operation_id="d1"))["operation"]["receipt"]
-        assert (receipt["complete"], receipt["found"]) == (not staged, {})
-        assert "removed" in [one["done"] for one in receipt["copies"]], "the export"
-        assert len(receipt["warnings"]) == staged
-        if other:
-            assert other.parent.name in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
-            assert other.exists()
-        assert left(tmp_path / "data" / "a-memorix", ["The umbrella of cabinet"]) == []
+        assert (receipt["complete"], receipt["found"], receipt["warnings"]) == (True, {}, [])
+        assert [one["done"] for one in receipt["copies"]] == ["removed"], "the export"
+        assert other.exists()
+        assert left(data, ["The umbrella of cabinet"]) == []
+    assert list(data.glob("memory.purge-*")) == []
+
+
+@pytest.mark.parametrize("how", ["lost", "damaged"])
+async def test_files_that_cannot_be_proved_to_hold_nothing_are_named_and_left(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await interrupted(tmp_path, monkeypatch)
+    data = tmp_path / "data" / "a-memorix"
+    if how == "lost":
+        (data / "memory.purge-d1").unlink()
+    else:
+        (data / "memory.purge-d1").write_bytes(b"nothing that can be read")
+    stranger = data / "memory.notes"
+    stranger.write_text("of somebody else")
+    async with memory_host(tmp_path) as host:
+        await host.invoke("memory_delete_admin", {"action": "purge", "operation_id": "d1"})
+        receipt = (await admin(host, "get_operation", operation_id="d1"))["operation"]["receipt"]
+        assert (receipt["complete"], receipt["found"]) == (False, {})
+        assert len(receipt["warnings"]) == 2
+        assert other.parent.name in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
+        assert other.exists() and stranger.exists()
+        assert left(data, ["The umbrella of cabinet"]) == []

@@ -21,6 +21,8 @@ from .section import is_variable_name
 
 __all__ = ["backups_of", "write_text"]
 
+_MOMENT = lazy_regex(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z\.[0-9]{3}")
+"""When a copy was made, and the how manieth of that moment it is."""
 _STALE_SECONDS = 3600.0
 """A temporary file this much older than ours was left behind by a process that died."""
 
@@ -70,7 +72,8 @@ def _names() -> frozenset[str]:
 def backups_of(path: Path) -> list[Path]:
     """The copies kept of a configuration file, oldest first."""
     target = path.resolve()
-    return sorted(target.parent.glob(f"{glob.escape(target.name)}.backup.*"))
+    found = sorted(target.parent.glob(f"{glob.escape(target.name)}.backup.*"))
+    return [path for path in found if _MOMENT.fullmatch(path.name.removeprefix(f"{target.name}.backup."))]
 
 
 def _back_up(target: Path, data: bytes, clock: Clock) -> Path:
@@ -93,7 +96,7 @@ def _replace(target: Path, data: bytes) -> None:
     try:
         _create(fresh, data, like=target)
         limit = fresh.stat().st_mtime - _STALE_SECONDS
-        for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 16}.tmp"):
             with suppress(FileNotFoundError):
                 if leftover.stat().st_mtime < limit:
                     leftover.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
@@ -21,11 +22,13 @@ from ..errors import InvalidRequest, NotFound
 from ..indexes.snapshot import process_mark, seal_of
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
+from ..store.data_directory import FileKind, kind_by_name
 from ..store.file_swap import DATABASE_FILE
 from ..store.keys import KEYS_FILE, Keyring
-from ..store.private_files import make_private, private_opener, replace_text, sync_folder
+from ..store.private_files import make_private, replace_text, sync_folder
 
 __all__ = [
+    "BACKED_UP",
     "MANIFEST",
     "ON_PURPOSE",
     "SETTINGS",
@@ -37,6 +40,7 @@ __all__ = [
     "take_keys_along",
 ]
 
+log = logging.getLogger(__name__)
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
 SETTINGS = "memory.toml"
@@ -44,6 +48,8 @@ SETTINGS = "memory.toml"
 FORMAT = "amemorix-backup"
 UNFINISHED, ASIDE = ".partial-", ".aside-"
 BLOCK = 1 << 20
+BACKED_UP = (FileKind.DATABASE, FileKind.SETTINGS, FileKind.KEYS)
+"""What a backup is made of beside its manifest."""
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
 ON_PURPOSE = ("manual", "scheduled")
 """Reasons of backups that were made to be restored; the others are of what was set aside."""
@@ -233,23 +239,31 @@ class BackupFolder:
                 if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
                     shutil.rmtree(folder, ignore_errors=True)
             for folder in _left_behind(place, _SET_ASIDE):
-                left = read(folder)
+                left, database = read(folder), folder / DATABASE_FILE
                 try:
-                    needless = left is None or left.database.samefile(self._live)
+                    needless = not database.exists() or database.samefile(self._live)
                 except OSError:
                     needless = False
-                if left is None or needless or read(folder.with_name(left.manifest.id)):
+                if needless or (left and read(folder.with_name(left.manifest.id))):
                     shutil.rmtree(folder, ignore_errors=True)
-                else:
+                elif left:
                     self.publish(folder, left.manifest)
+                else:
+                    log.warning("%s was set aside, and its manifest cannot be read: it is left as it is", folder)
 
     # changing
 
     def reseal(self, folder: Path, found: Inventory | None, *, purged: bool) -> None:
-        """The backup's files were written anew, as its manifest says from now on; without a database it goes."""
+        """The backup's files were written anew, as its manifest says from now on; one without a database is no backup any more.
+
+        Its keys stay, and so does a folder whose manifest cannot be read.
+        """
         held = read(folder)
-        if held is None or found is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        if held is None:
+            return
+        if found is None:
+            for name in (MANIFEST, SETTINGS):
+                (folder / name).unlink(missing_ok=True)
             return
         changed = replace(
             held.manifest, counts=dict(found.counts), numbers=dict(found.numbers), change_seq=found.last,
@@ -265,6 +279,12 @@ class BackupFolder:
         aside = new.with_name(f"{ASIDE}{secrets.token_hex(6)}")
         try:
             fill(new)
+            for path in backup.folder.iterdir():
+                if path.name != MANIFEST and kind_by_name(path.name) not in BACKED_UP:  # of somebody else
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.copytree(path, new / path.name, symlinks=True)
+                    else:
+                        shutil.copy2(path, new / path.name, follow_symlinks=False)
             write(new, replace(backup.manifest, files=sealed(new)))
             os.replace(backup.folder, aside)
             os.replace(new, backup.folder)
@@ -277,18 +297,19 @@ class BackupFolder:
         return aside
 
     def remove(self, backup: Backup) -> None:
-        """Remove a backup: its manifest first, so that half of one is never taken for a whole; folders in it stay.
+        """Remove a backup: its manifest first, so that half of one is never taken for a whole; what others put into it stays.
 
         Raises NotFound if it has gone meanwhile.
         """
-        if read(backup.folder) is None:
+        held = read(backup.folder)
+        if held is None:
             raise NotFound(f"backup: there is no backup {backup.manifest.id!r} any more.", field="backup")
         (backup.folder / MANIFEST).unlink(missing_ok=True)
-        below = list(backup.folder.iterdir())
-        for path in below:
-            if path.is_symlink() or not path.is_dir():
+        for path in list(backup.folder.iterdir()):
+            ours = path.name in held.manifest.files or kind_by_name(path.name) in BACKED_UP
+            if ours and (path.is_symlink() or path.is_file()):
                 path.unlink(missing_ok=True)
-        if not any(path.is_dir() for path in below):
+        with contextlib.suppress(OSError):  # it holds something of somebody else
             backup.folder.rmdir()
 
     def prune(self, reason: Reason, keep: int) -> list[str]:
@@ -307,8 +328,8 @@ class BackupFolder:
 
 
 def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
-    """Size and checksum of each file but the manifest."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(MANIFEST))
+    """Size and checksum of each file that a backup is made of, but the manifest."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and kind_by_name(path.name) in BACKED_UP)
     seals: dict[str, FileSeal] = {}
     for path in files:
         digest, size = hashlib.sha256(), 0
@@ -321,12 +342,12 @@ def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
     return seals
 
 
-def take_keys_along(data: Path, folder: Path) -> None:
-    """Put the wrapped keys of a memory beside a copy of it."""
-    with contextlib.suppress(FileNotFoundError):
-        raw = (data / KEYS_FILE).read_bytes()
-        with open(folder / KEYS_FILE, "wb", opener=private_opener) as file:
-            file.write(raw)
+def take_keys_along(data: Path, folder: Path, keys: Keyring | None) -> None:
+    """Put the wrapped keys of a memory beside a copy of it; also those that it had, if it is not encrypted any more."""
+    if keys:
+        keys.copy_to(folder)
+    elif (file := data / KEYS_FILE).exists():
+        replace_text(folder / KEYS_FILE, file.read_text("utf-8"))
 
 
 def read(folder: Path) -> Backup | None:

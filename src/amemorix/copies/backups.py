@@ -159,7 +159,7 @@ class BackupService:
                 found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far, keys))
                 with new_file(folder / SETTINGS, keys) as file:
                     file.write(settings_text(self._config).encode())
-                take_keys_along(self._store.folder, folder)
+                take_keys_along(self._store.folder, folder, keys)
                 self._thread.step("sealing", to.stat().st_size)
                 manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
                 return self.folder.publish(folder, manifest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,20 +9,21 @@ from typing import Literal
 
 from ..audit_context import Act, acting, front_door
 from ..errors import StorageFailure
+from ..indexes import snapshot
 from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.audit import AuditRepository
 from ..store.compaction import one_transaction, open_copy
 from ..store.copies import Inventory
+from ..store.data_directory import index_folders
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy
 from ..store.keys import Keyring
 from ..store.private_files import sync_folder
 from ..store.queries import DatabaseError
 from .backup_folder import Backup, BackupFolder, Manifest, Reason, take_keys_along
 
-__all__ = ["DatabaseTakeover", "INDEXES", "PurgeAgain"]
+__all__ = ["DatabaseTakeover", "PurgeAgain"]
 
-INDEXES = "indexes"
 PurgeAgain = Callable[[Path, Path, Keyring | None], int]
 """Erases from a copy what was purged from the memory since, and tells how many rows."""
 
@@ -89,7 +89,8 @@ class DatabaseTakeover:
             AuditRepository().put(db, self._act)
         decide(self._database)
         self.done = True
-        shutil.rmtree(self._database.with_name(INDEXES), ignore_errors=True)  # they are of another history
+        for place in index_folders(self._database.parent):  # they are of another history
+            snapshot.remove(place)
         if aside:
             self.aside = self._backups.publish(*aside)
 
@@ -128,7 +129,7 @@ class DatabaseTakeover:
         log = self._database.with_name(f"{DATABASE_FILE}-wal")
         if log.exists() and log.stat().st_size:
             link_or_copy(log, folder / log.name)
-        take_keys_along(self._database.parent, folder)
+        take_keys_along(self._database.parent, folder, self._keys)
         manifest = self._backups.seal(folder, old, reason=self._reason, now=self._now)
         sync_folder(self._backups.home)
         return folder, manifest

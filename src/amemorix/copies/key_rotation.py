@@ -18,8 +18,9 @@ from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import open_copy
+from ..store.data_directory import INDEXES, FileKind, kind_of
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, forget_incoming, incoming, link_or_copy
-from ..store.keys import KEYS_FILE, DataKey, Keyring, is_plain, read_secret
+from ..store.keys import DataKey, Keyring, is_plain, read_secret
 from ..store.metadata_store import MetadataStore, noted
 from ..store.private_files import sync_file
 from ..store.queries import DatabaseError
@@ -27,17 +28,10 @@ from ..store.sealed_files import is_sealed, key_of, opened_chunks
 from .age_files import is_age
 from .backup_folder import MANIFEST, BackupFolder
 from .backups import hosted, no_purge, room
-from .database_swap import INDEXES
 from .worker import CopyThread
 
 __all__ = ["FilesByKey", "KeyService", "Rotation"]
 
-OPEN_FILES = (".lock", "daemon.json", ".reserve")
-"""What the names of files begin with that hold nothing of the memory."""
-
-
-DATABASES = ("memory.db", "memory.before-migration", REPLACED)
-"""What the names of databases begin with."""
 READABLE = (MANIFEST, "current.json")
 """Files of numbers and ids."""
 
@@ -61,17 +55,17 @@ class FilesByKey:
         # not rglob: before Python 3.13 it fails where an index is written anew meanwhile
         walked = (walk for place in (folder, *elsewhere) for walk in os.walk(place))
         for path in sorted(Path(at, name) for at, _, names in walked for name in names):
-            live = path.parent == folder and path.name.startswith((f"{DATABASE_FILE}-", *OPEN_FILES))
-            if not path.is_file() or live or path == folder / DATABASE_FILE:
+            kind = kind_of(folder, path)
+            if not path.is_file() or kind in (FileKind.LIVE, FileKind.NOTE):
                 continue
             name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
             with suppress(FileNotFoundError):
                 if is_sealed(path):
                     key = key_of(path, keys)
-                elif path.name.startswith(DATABASES) and not is_plain(path):
+                elif kind == FileKind.DATABASE and not is_plain(path):
                     key = keys.fitting(path)
                 else:
-                    if path.name not in READABLE and not path.name.startswith(KEYS_FILE):
+                    if path.name not in READABLE and kind != FileKind.KEYS:
                         (made.age if is_age(path) else made.plain).append(name)
                     continue
                 made.of_key.setdefault(key.id if key else "", []).append(name)

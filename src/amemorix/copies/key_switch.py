@@ -7,19 +7,20 @@ import shutil
 from pathlib import Path
 
 from ..errors import Conflict, StorageFailure
-from ..importing.roots import IMPORTS, STAGING
+from ..importing.staging import is_staged_id
+from ..indexes import snapshot
 from ..store import changes as change_log
 from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
+from ..store.data_directory import BEFORE_MIGRATION, STAGED, index_folders, kind_by_name, purge_files
 from ..store.driver import PageKey
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, finish_exchange, incoming, link_or_copy
 from ..store.keys import Keyring, is_plain
 from ..store.private_files import private_opener
 from ..store.sealed_files import SealedWriter, is_sealed, opened_chunks
-from .backup_folder import SETTINGS, Backup, BackupFolder, take_keys_along
+from .backup_folder import BACKED_UP, SETTINGS, Backup, BackupFolder, take_keys_along
 from .backups import examined, room
-from .database_swap import INDEXES
 from .worker import CopyThread
 
 __all__ = ["BackupSwitch", "decrypt", "encrypt"]
@@ -38,8 +39,9 @@ def encrypt(folder: Path, keys: Keyring) -> bool:
     switched = is_plain(database)
     if switched:
         _exchange(database, PLAIN, keys.page_key(), keys)
-    _wipe(folder / REPLACED, folder / "memory.before-migration", *(folder / INDEXES).rglob("*"))
-    shutil.rmtree(folder / INDEXES, ignore_errors=True)
+    _wipe(folder / REPLACED, folder / BEFORE_MIGRATION)
+    for place in index_folders(folder):
+        snapshot.remove(place, _wipe)
     for path in _staged(folder):
         if not is_sealed(path):
             draft, old = path.with_name(f".{path.name}.draft"), path.with_name(f".{path.name}.old")
@@ -58,8 +60,9 @@ def decrypt(folder: Path, keys: Keyring) -> bool:
     if switched:
         _exchange(database, keys.page_key(database), PLAIN, keys)
     (folder / REPLACED).unlink(missing_ok=True)
-    (folder / "memory.before-migration").unlink(missing_ok=True)
-    shutil.rmtree(folder / INDEXES, ignore_errors=True)
+    (folder / BEFORE_MIGRATION).unlink(missing_ok=True)
+    for place in index_folders(folder):
+        snapshot.remove(place)
     for path in _staged(folder):
         if is_sealed(path):
             draft = path.with_name(f".{path.name}.draft")
@@ -101,7 +104,7 @@ class BackupSwitch:
         for one in self._wanted:
             try:
                 old = self._backups.exchange(one, lambda new, one=one: self._fill(one, new))
-                _wipe(*old.iterdir())
+                _wipe(*(path for path in old.iterdir() if kind_by_name(path.name) in BACKED_UP))
                 shutil.rmtree(old, ignore_errors=True)
             except OSError as exc:
                 path = str(exc.filename or one.folder)
@@ -118,7 +121,7 @@ class BackupSwitch:
             else:
                 _unseal(settings, new / SETTINGS, keys)
         if self._encrypted:
-            take_keys_along(keys.folder, new)
+            take_keys_along(keys.folder, new, keys)
 
 
 def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> None:
@@ -156,10 +159,12 @@ def _unseal(path: Path, to: Path, keys: Keyring) -> None:
 
 
 def _staged(folder: Path) -> list[Path]:
-    """The files that wait to be imported, without what a crash left beside them."""
-    found = sorted((folder / IMPORTS / STAGING).glob("u*/*"))
-    whole = [path for path in found if not path.name.startswith(".")]
-    for left in (path for path in found if path.name.startswith(".")):
+    """The files that wait to be imported, and what purges under way look for, without what a crash left beside them."""
+    staged = (path for path in sorted((folder / STAGED).glob("u*/*")) if is_staged_id(path.parent.name))
+    found = [*staged, *purge_files(folder), *folder.glob(".memory.purge-d*")]
+    drafts = [path for path in found if path.name.startswith(".") and path.suffix in (".draft", ".old")]
+    whole = [path for path in found if path not in drafts]
+    for left in drafts:
         if any(left.samefile(path) for path in whole):
             left.unlink()  # a second name of what is there still
         _wipe(left)

@@ -16,13 +16,14 @@ from typing import Any, BinaryIO
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
-from ..graph.export import EXPORTS
 from ..indexes.snapshot import process_mark
+from ..lazy_regex import lazy_regex
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.copies import HIGHEST_NUMBER, Inventory, building
+from ..store.data_directory import EXPORTS
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.keys import Keyring
 from ..store.metadata_store import MetadataStore, noted
@@ -50,6 +51,8 @@ LEFT_BEHIND = (
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "document_changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""
+_DRAFT = lazy_regex(r"\..+\.portable\.([0-9a-f]+-[0-9a-f]+)\.part")
+"""An export that is being written, and by which process."""
 PORTION = 1_000
 
 
@@ -136,7 +139,7 @@ class PortableService:
     def sweep(self) -> None:
         """Remove exports that another process left unfinished. Blocking."""
         for path in self._home.glob(".*.part"):
-            if not path.name.endswith(f".{process_mark()}.part") and ".portable." in path.name:
+            if (draft := _DRAFT.fullmatch(path.name)) and draft[1] != process_mark():
                 path.unlink(missing_ok=True)
 
     def _place(self, path: str) -> Path:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,17 @@ class Patterns:
         cut = (blob[at : at + PIECE] for blob in blobs for at in (0, len(blob) // 2, max(0, len(blob) - PIECE)))
         raw = {piece for piece in cut if len(piece) == PIECE and len(set(piece)) >= WORD}
         return cls(chain(_spelled(pieces), raw), _spelled(long), len(whole) - len(long))
+
+    def to_json(self) -> dict[str, Any]:
+        """The patterns as values of JSON, which `from_json` reads: a letter for each byte."""
+        pieces, words = ([one.decode("latin-1") for one in some] for some in (self._pieces, self._words))
+        return {"pieces": pieces, "words": words, "too_short": self.too_short}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Patterns:
+        """The patterns that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        pieces, words = ([one.encode("latin-1") for one in told[kind]] for kind in ("pieces", "words"))
+        return cls(pieces, words, int(told["too_short"]))
 
     def __len__(self) -> int:
         return len(self._pieces) + len(self._words)

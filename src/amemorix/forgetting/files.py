@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..copies.age_files import AGE
-from ..copies.backup_folder import MANIFEST, SETTINGS, BackupFolder
+from ..copies.backup_folder import MANIFEST, BackupFolder
 from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
 from ..language.encoding import encoding_of
@@ -21,6 +21,7 @@ from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.cipher_pages import in_clear
 from ..store.compaction import file_chunks, one_transaction, open_copy
+from ..store.data_directory import FileKind, kind_of
 from ..store.keys import Keyring, is_plain
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import build
@@ -28,7 +29,6 @@ from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import DatabaseError, SqliteConnection, array
 from ..store.records import MovedRow
-from ..store.reserve import RESERVE
 from ..store.sealed_files import is_sealed, key_of, opened_chunks
 from . import erasure, journals
 from .byte_search import Patterns
@@ -39,14 +39,12 @@ __all__ = ["UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "wa
 
 LOST_KEY = "encrypted with a key that this memory does not have"
 PORTION = 1 << 18
-OURS = "memory."
-"""What the names of the files begin with that this program puts beside the database."""
-INDEXES, EXPORTS, STAGED = "indexes", "exports", "imports/staging"
-"""The folders of the indexes' snapshots, of exports, and of the files that were handed over to be imported."""
 LEFT = "left: it is not a file of this program"
 UNPROVED = "left: what had been erased before an interruption could not be looked for in it"
-OWN_NOTES = (".lock", "daemon.json", RESERVE)
-"""What the names of our own files in the data directory begin with that hold nothing of the memory."""
+NEVER_TOUCHED = (FileKind.KEYS, FileKind.NOTE, FileKind.PURGE, FileKind.INDEX)
+"""What a purge neither writes anew nor removes: keys belong to the keyring, indexes follow the rows by themselves."""
+OURS = (FileKind.DATABASE, FileKind.SETTINGS, FileKind.EXPORT, FileKind.STAGED)
+"""What a purge removes where it has looked into it and something was there."""
 _UNREAD = (
     (b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"), (b"PAR1", "Parquet"), (b"\xff\xfe\0\0", "UTF-32"),
@@ -171,6 +169,8 @@ class PurgeFiles:
         """
         looked, met = Looked(), dict[Path, set[bytes]]()
         for path in (*(path for path in self._store.files if path.exists()), *self._all()):
+            if self._kind(path) == FileKind.PURGE:
+                continue  # it holds all that is looked for, and goes with the end of the purge
             try:
                 found = patterns.search(self._counted(path, looked))
                 unread = "" if found else self._packed_as(path)
@@ -220,16 +220,12 @@ class PurgeFiles:
         """Erase the rows from every copy of the database in the directory; a damaged one that holds them is removed.
 
         So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. If not
-        everything is known any more that is looked for (`complete`), copies and exports go whatever they hold, and files of
-        others are named. `done` says of each file what was done about it, also if this is cut short.
+        everything is known any more that is looked for (`complete`), what cannot be proved to hold nothing is named and left.
+        `done` says of each file what was done about it, also if this is cut short.
         """
         touched: dict[Path, bool] = {}
         try:
-            indexes, home = self._store.folder / INDEXES, self._store.folder
-            others = [
-                path for path in self._all()
-                if indexes not in path.parents and not (path.parent == home and path.name.startswith(OWN_NOTES))
-            ]  # fmt: skip
+            others = [path for path in self._all() if self._kind(path) not in NEVER_TOUCHED]
             for number, path in enumerate(others):
                 told(number, len(others))
                 before, name = _written(path), self._name(path)
@@ -242,7 +238,7 @@ class PurgeFiles:
                 self._reseal(folder, purged)
 
     def _reseal(self, folder: Path, purged: bool) -> None:
-        """Let the manifest of a backup say what is left, and whether something went; one that lost its database goes."""
+        """Let the manifest of a backup say what is left, and whether something went."""
         if not (folder / MANIFEST).exists():
             return
         database, found = folder / self._store.files[0].name, None
@@ -255,20 +251,19 @@ class PurgeFiles:
         """What was done about the file; empty if nothing had to be."""
         if self._is_database(path) and (done := self._rewritten(path, copy, wanted, complete)) is not None:
             return "rewritten" if done else ""
-        keys, staged = self._store.keys, self._is_staged(path)
-        if keys and is_sealed(path) and key_of(path, keys) is None:
+        if self._is_locked(path):
             return ""  # it is named among those that could not be looked through
-        export = self._store.folder / EXPORTS in path.parents or is_portable(path)
+        kind = FileKind.EXPORT if is_portable(path) else self._kind(path)
         held = self._holds(path, wanted)
-        if staged and not held:
+        if kind == FileKind.STAGED and not held:
             held = any(wanted.marks.ids.held(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
-        if export and not held:
+        if kind == FileKind.EXPORT and not held:
             texts = (html.unescape(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
             held = any(map(wanted.marks.in_export, texts))
-        if not held and (complete or path.name == SETTINGS):
-            return ""
-        if not (path.name.startswith(OURS) or export or staged) or (staged and not held):
-            return LEFT if held else UNPROVED
+        if not held:
+            return "" if complete or kind == FileKind.SETTINGS else UNPROVED
+        if kind not in OURS:
+            return LEFT
         path.unlink(missing_ok=True)
         return "removed"
 
@@ -314,18 +309,25 @@ class PurgeFiles:
         except InvalidRequest:
             return False
 
-    def _is_live(self, path: Path) -> bool:
-        """The database, its log and the table of contents of the log, which holds no text."""
-        name = self._store.files[0].name
-        return path.parent == self._store.folder and path.name in (name, f"{name}-wal", f"{name}-shm")
+    def _kind(self, path: Path) -> FileKind:
+        return kind_of(self._store.folder, path)
 
-    def _is_staged(self, path: Path) -> bool:
-        return self._store.folder / STAGED in path.parents
+    def _is_live(self, path: Path) -> bool:
+        return self._kind(path) == FileKind.LIVE
 
     def _is_given(self, path: Path) -> bool:
         """Whether somebody may have put it there: it is neither the database nor an index nor a backup."""
-        inner = self._store.folder / INDEXES in path.parents
-        return not (inner or self._is_live(path) or path.name.startswith(OURS) or is_portable(path))
+        given = self._kind(path) in (FileKind.UNKNOWN, FileKind.EXPORT, FileKind.STAGED)
+        return given and not is_portable(path)
+
+    def _is_locked(self, path: Path) -> bool:
+        """Whether a file of ours is encrypted with a key that is not there."""
+        keys = self._store.keys
+        if is_sealed(path):
+            return keys is None or key_of(path, keys) is None
+        copy = self._kind(path) == FileKind.DATABASE and not path.name.endswith(("-wal", "-shm", "-journal"))
+        encrypted = copy and path.stat().st_size > 0 and not is_plain(path)
+        return encrypted and (keys is None or keys.fitting(path) is None)
 
     def _chunks(self, path: Path) -> Iterator[bytes]:
         """The bytes of a file; of a text in GB 18030, as it may be imported, the same text in UTF-8."""
@@ -348,20 +350,18 @@ class PurgeFiles:
 
     def _packed_as(self, path: Path) -> str:
         """How a file is packed that does not show what it says; empty for any other."""
-        keys, database = self._store.keys, self._store.files[0].name
         if self._is_given(path):
             with path.open("rb") as file:
                 head = file.read(len(AGE))
             return next((how for mark, how in _UNREAD if head.startswith(mark)), "")
-        copy = path.name == database and not self._is_live(path) and path.stat().st_size > 0
-        return LOST_KEY if keys and copy and not (is_plain(path) or keys.fitting(path)) else ""
+        return LOST_KEY if not self._is_live(path) and self._is_locked(path) else ""
 
     def _is_database(self, path: Path) -> bool:
         return is_plain(path) or bool(self._store.keys and self._store.keys.fitting(path))
 
     def _name(self, path: Path) -> str:
         """As a receipt says it: a file that was handed over goes by its id, for its own name may quote somebody."""
-        if self._is_staged(path):
+        if self._kind(path) == FileKind.STAGED:
             path = path.parent
         inside = path.is_relative_to(self._store.folder)
         return path.relative_to(self._store.folder).as_posix() if inside else str(path)

@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, cast
@@ -152,6 +152,15 @@ class Marks:
     """Public ids of entities and relations that go."""
     ids: Ids = field(default_factory=lambda: Ids({}))
 
+    @classmethod
+    def of(cls, vanishing: Vanishing, relations: Iterable[int] = ()) -> Marks:
+        """The marks of who and what vanishes, and of relations that go."""
+        rows = {f"n{id_}" for id_ in vanishing.entities} | {f"r{id_}" for id_ in relations}
+        return cls(
+            NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
+            Ids(vanishing.ids, vanishing.told_ids),
+        )  # fmt: skip
+
     def in_export(self, text: str) -> bool:
         """Whether an export of the graph shows it."""
         if any(f"{letter}{row}" in self.rows for letter, row in _KEY.findall(text)):
@@ -168,21 +177,50 @@ class Marks:
         return self.persons.held(words) or self.ids.held(words) or (table in NAMING and self.things.held(words))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchPatterns:
-    """What a purge looks for; kept in memory only."""
+    """What a purge looks for: written down beside the database until the purge ends, and nowhere else."""
 
     files: Patterns = field(default_factory=Patterns)
     """In files: texts, names and ids."""
     quotes: Patterns = field(default_factory=Patterns)
     """In records, where persons and ids are told by the marks: texts, and names of things."""
-    marks: Marks = field(default_factory=Marks)
+    vanishing: Vanishing = field(default_factory=Vanishing)
+    relations: tuple[int, ...] = ()
+    """Relations that go."""
     moved: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """(kind, row) of what the deletion took out: a copy made before holds it in its place."""
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of who and what goes, which records and files are held against."""
+        return Marks.of(self.vanishing, self.relations)
 
     def without(self, found: set[bytes]) -> SearchPatterns:
         """The same without the patterns that were found where they may be."""
         return replace(self, files=self.files.without(found), quotes=self.quotes.without(found))
+
+    def by_ids_alone(self) -> SearchPatterns:
+        """The same without names and rows: once rows are gone, no name is known to be borne by nobody else."""
+        ids = Vanishing(ids=self.vanishing.ids, told_ids=self.vanishing.told_ids)
+        return replace(self, vanishing=ids, relations=())
+
+    def to_json(self) -> dict[str, Any]:
+        """The patterns as values of JSON, which `from_json` reads."""
+        return {
+            "files": self.files.to_json(), "quotes": self.quotes.to_json(), "vanishing": asdict(self.vanishing),
+            "relations": self.relations, "moved": self.moved,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> SearchPatterns:
+        """The patterns that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        vanishing = {name: tuple(some) for name, some in told["vanishing"].items() if name != "ids"}
+        ids = {kind: tuple(some) for kind, some in told["vanishing"]["ids"].items()}
+        return cls(
+            Patterns.from_json(told["files"]), Patterns.from_json(told["quotes"]), Vanishing(**vanishing, ids=ids),
+            tuple(told["relations"]), tuple((kind, row) for kind, row in told["moved"]),
+        )  # fmt: skip
 
 
 def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: Iterable[object] = ()) -> SearchPatterns:
@@ -196,13 +234,9 @@ def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: It
     texts = [*said, *(text for value in (*said, *notes, *more) for text in _texts_within(value))]
     things = list(traces(db, named, THINGS))
     words = [*things, *traces(db, named, NAMES), *traces(db, named, IDS)]
-    rows = {f"n{id_}" for id_ in vanishing.entities} | {f"r{id_}" for id_ in targets.relations}
-    marks = Marks(
-        NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
-        Ids(vanishing.ids, vanishing.told_ids),
-    )  # fmt: skip
     vectors = [row[0] for row in db.run("traces_of_vectors", ids=array(targets.refs))]
-    return SearchPatterns(Patterns.of(texts, words, notes, vectors), Patterns.of(texts, things, notes), marks)
+    files, quotes = Patterns.of(texts, words, notes, vectors), Patterns.of(texts, things, notes)
+    return SearchPatterns(files, quotes, vanishing, targets.relations)
 
 
 def vanishing_with(db: Connection, targets: Targets, names: Iterable[str] = ()) -> Vanishing:

@@ -33,7 +33,8 @@ from ..store.reserve import make_room
 from . import erasure, journals
 from .erasure import Targets
 from .files import UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
-from .journals import JOURNALS, Ids, Marks, SearchPatterns, Vanishing
+from .journals import JOURNALS, Ids, SearchPatterns, Vanishing
+from .purge_file import PurgeFile
 
 __all__ = ["KeyRotation", "PurgeService", "Receipt", "begin_receipt", "end_imports"]
 
@@ -48,7 +49,8 @@ SMALL_BYTES = 64 << 20
 """A database up to this size is always written anew, which takes a second; a larger one if something is found."""
 ATTEMPTS = 5
 """Searches of the files, each after what held something was written anew."""
-ERASE = "erase"
+ERASE, LOOKED = "erase", "looked"
+"""Steps of a purge: rows may be gone; nothing is left to do but to forget what was looked for."""
 CAME_SINCE = "memories came in after the deletion"
 GONE = {"paragraph": "paragraphs", "relation": "relations", "entity": "entities", "fact": "facts"}
 """Kinds of what stays, and how the rows of each are called that are looked for."""
@@ -152,6 +154,7 @@ class PurgeService:
         self._clock = clock
         self._status = status
         self._files = PurgeFiles(store, backups)
+        self._file = PurgeFile(store)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
@@ -294,6 +297,7 @@ class PurgeService:
                     log.exception("the purge of d%d failed, retrying", left[0])
                     self._failed[left[0]] = str(exc)
                     failed.add(left[0])
+            await self._off(lambda: self._file.keep_only(failed))
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
@@ -308,6 +312,19 @@ class PurgeService:
         self._tell(operation, "records", 0, len(JOURNALS))
         found = await self._store.read(lambda db: operation_rows.operation(db, operation))
         receipt = _Progress.model_validate(found.receipt)
+        if receipt.step != LOOKED:
+            await self._erase(found, receipt, started)
+        await self._off(lambda: self._file.remove(operation))
+        receipt.step = ""
+        values = {"id": operation, "receipt": _json(receipt), "now": self._clock.now()}
+        await self._store.write(lambda db: db.run("purge_end", **values))
+        self._store.purges.pop(operation, None)
+        self._store.purge_progress.pop(operation, None)
+        log.info("the purge of d%d is done after %.1f s: %s", operation, receipt.seconds, receipt.erased)
+
+    async def _erase(self, found: OperationRow, receipt: _Progress, started: float) -> None:
+        """Erase rows, records, indexes and copies, and write down what came of it."""
+        operation = found.id
         targets = await self._store.read(lambda db: _targets(db, operation))
         wanted, copies = await self._prepare(found, targets, receipt)
         for deriver in self._derivers:
@@ -322,12 +339,8 @@ class PurgeService:
         receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
         if receipt.rotation and (keys := self._store.keys):
             receipt.rotation.retired = keys.current.id
-        receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
-        values = {"id": operation, "receipt": _json(receipt), "now": self._clock.now()}
-        await self._store.write(lambda db: db.run("purge_end", **values))
-        self._store.purges.pop(operation, None)
-        self._store.purge_progress.pop(operation, None)
-        log.info("the purge of d%d is done after %.1f s: %s", operation, receipt.seconds, receipt.erased)
+        receipt.step, receipt.seconds = LOOKED, round(time.monotonic() - started, 3)
+        await self._store.write(lambda db: _note(db, operation, receipt))
 
     def _tell(self, operation: int, phase: str, done: int = 0, of: int = 1) -> None:
         """Say how far the purge has come, to whoever asks for it and in the log."""
@@ -340,11 +353,14 @@ class PurgeService:
     ) -> tuple[SearchPatterns, dict[str, str]]:
         """What is looked for, and what was done about copies so far; the journals are emptied first.
 
-        Both are known still if the purge was interrupted within this process, since kernels that follow each other share
-        the store.
+        Of a purge that was interrupted the former stands in a file; the latter is known still within the same process, since
+        kernels that follow each other share the store.
         """
         going_on, id_ = receipt.step == ERASE, operation.id
         if going_on and id_ in self._store.purges:
+            return self._store.purges[id_]
+        if going_on and (known := await self._off(lambda: self._file.read(id_))) is not None:
+            self._store.purges[id_] = known, {}
             return self._store.purges[id_]
 
         def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int]]:
@@ -366,9 +382,10 @@ class PurgeService:
         wanted, copies = wanted.without(held), dict[str, str]()
         if going_on:  # of rows that are gone already no name is known to be borne by nobody else
             receipt.complete = False
-            return replace(wanted, marks=Marks(ids=wanted.marks.ids)), copies
+            return wanted.by_ids_alone(), copies
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
+        await self._off(lambda: self._file.write(id_, wanted))
         await self._empty_journals(id_, targets, vanishing, wanted, receipt)
         return wanted, copies
 

@@ -21,6 +21,7 @@ from ..clock import Clock
 from ..errors import InvalidRequest, StorageFailure
 from ..lazy_regex import lazy_regex
 from ..store.access import Sight
+from ..store.data_directory import EXPORTS
 from ..store.metadata_store import MetadataStore, noted
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
@@ -32,12 +33,10 @@ from .responses import Exported
 from .rows import EdgeRecord
 from .view import GraphViewService
 
-__all__ = ["EXPORTS", "GraphExportService"]
+__all__ = ["GraphExportService"]
 
 Ids = NDArray[np.int64]
 Row = dict[str, Any]
-EXPORTS = "exports"
-"""The folder of files, below the data directory."""
 INLINE = 2_000
 """Nodes and edges that come back in the answer."""
 SUFFIX = {"graphml": ".graphml", "json": ".json"}

@@ -19,7 +19,7 @@ from ..store.keys import Keyring
 from ..store.private_files import make_private
 from ..store.sealed_files import new_file, size_of
 
-__all__ = ["Staged", "Staging", "safe_name"]
+__all__ = ["Staged", "Staging", "is_staged_id", "safe_name"]
 
 LONGEST_NAME = 150
 PORTION = 1 << 20
@@ -115,10 +115,19 @@ class Staging:
         keep, spent = ({path.partition("/")[0] for path in paths} for paths in (wanted, used))
         old, count = time.time() - hours * 3600, 0
         for place in self.folder.glob("u*"):
-            if place.name not in keep and (place.name in spent or place.stat().st_mtime < old):
+            if (
+                is_staged_id(place.name)
+                and place.name not in keep
+                and (place.name in spent or place.stat().st_mtime < old)
+            ):
                 self.remove(place.name)
                 count += 1
         return count
+
+
+def is_staged_id(name: str) -> bool:
+    """Whether a folder is called like that of a staged file."""
+    return _ID.fullmatch(name) is not None
 
 
 def safe_name(name: str) -> str:

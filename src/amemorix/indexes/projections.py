@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from ..lazy_regex import lazy_regex
 from ..ports import Index
 from ..store import changes as change_log
 from ..store.keys import Keyring
@@ -40,6 +41,8 @@ CHUNK, BREATH_SECONDS = 500, 0.001
 """Rows read at a time for an index that is made anew, and the pause after them: the event loop and searches go first."""
 VECTOR_FOLDERS = ("vectors-", "relations-")
 """What the folders of a generation begin with; its number follows."""
+_WORKING = lazy_regex(r"working-[0-9a-f-]+\.sqlite3(?:-wal|-shm|-journal)?")
+"""Files that 0.1.0 kept the lexical index in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,8 @@ class Indexes:
         """Load or rebuild everything but vectors. Files of vectors that are gone go too, and those of the lexical index
         that 0.1.0 kept in SQLite."""
         for working in self._home.glob("working-*.sqlite3*"):
-            working.unlink(missing_ok=True)
+            if _WORKING.fullmatch(working.name):
+                working.unlink(missing_ok=True)
         self._remove_vectors(self._strays(self._store.read_here(embedding_rows.ids)))
 
         def open_each(db: Connection) -> None:
@@ -291,7 +295,7 @@ class Indexes:
     def _remove_vectors(self, generations: Iterable[int]) -> None:
         for generation in generations:
             for kind in VECTOR_FOLDERS:
-                shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
+                snapshot.remove(self._home / f"{kind}{generation}")
 
     def caught_up(self, db: Connection, vectors: Projection[VectorStore] | None = None) -> SearchIndexes:
         """The indexes as the connection sees the rows; those of vectors for the generation whose paragraphs are given."""

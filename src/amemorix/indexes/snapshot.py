@@ -7,6 +7,8 @@ import os
 import secrets
 import shutil
 import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ __all__ = [
     "process_mark",
     "publish",
     "read_pointer",
+    "remove",
     "seal_of",
     "sweep",
     "verified_folder",
@@ -117,7 +120,11 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
     ours = f"snapshot-{process_mark()}-"
     for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:
         name = path.name.removeprefix(f"{POINTER}.")
-        if name == folder.name or (name.startswith(ours) and (replaced is None or name != replaced.folder)):
+        if (
+            not _FOLDER.fullmatch(name)
+            or name == folder.name
+            or (name.startswith(ours) and (replaced is None or name != replaced.folder))
+        ):
             continue
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -125,11 +132,26 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
             path.unlink(missing_ok=True)
 
 
+def remove(home: Path, wipe: Callable[[Path], None] = lambda _: None) -> None:
+    """Remove an index's snapshots and their pointer; what others have put beside them stays. `wipe` is given each file before."""
+    for path in [*home.glob(f"{POINTER}*"), *home.glob("snapshot-*")]:
+        if path.is_symlink() or (path.name != POINTER and not _FOLDER.fullmatch(path.name.removeprefix(f"{POINTER}."))):
+            continue
+        for file in path.rglob("*") if path.is_dir() else (path,):
+            wipe(file)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):  # it was never made, or holds something of somebody else
+        home.rmdir()
+
+
 def sweep(home: Path) -> None:
     """Remove every snapshot but the current one, also one that is being written: its writer begins anew some time."""
     pointer = read_pointer(home)
     for path in home.glob("snapshot-*"):
-        if pointer is None or path.name != pointer.folder:
+        if _FOLDER.fullmatch(path.name) and (pointer is None or path.name != pointer.folder):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -15,6 +15,8 @@ __all__ = ["DATABASE_FILE", "REPLACED", "decide", "finish_exchange", "forget_inc
 DATABASE_FILE = "memory.db"
 REPLACED = "memory.replaced"
 """A second name of the database that another one takes the place of, until that was opened."""
+_LOGS = ("-wal", "-shm", "-journal")
+"""How the names of the files end that SQLite puts beside a database."""
 
 
 def incoming(database: Path) -> Path:
@@ -25,9 +27,8 @@ def incoming(database: Path) -> Path:
 def forget_incoming(database: Path) -> None:
     """Remove what a process that ended had made ready, and not decided on, or had not removed after it."""
     database.with_name(REPLACED).unlink(missing_ok=True)
-    for path in database.parent.glob(f"{incoming(database).name}*"):
-        path.unlink(missing_ok=True)
-    shutil.rmtree(database.with_name("restoring"), ignore_errors=True)  # where version 0.1.0 made indexes
+    for suffix in ("", *_LOGS):
+        database.with_name(f"{incoming(database).name}{suffix}").unlink(missing_ok=True)
 
 
 def decide(database: Path) -> None:
@@ -46,7 +47,7 @@ def finish_exchange(database: Path) -> None:
     if not decided.exists():
         return
     try:
-        for suffix in ("-wal", "-shm", "-journal"):
+        for suffix in _LOGS:
             database.with_name(f"{database.name}{suffix}").unlink(missing_ok=True)
         sync_folder(database.parent)
         os.replace(decided, database)

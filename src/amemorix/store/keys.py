@@ -132,6 +132,10 @@ class Keyring:
         self._keys = {key.id: key for key in keys}
         self._current = current
         self._cache_mb = cache_mb
+        self._text = ""
+        """What the file holds; empty while it holds something else, after a start from `memory.keys.1`."""
+        self._seen: tuple[int, ...] = ()
+        """By what the file is told from another one that took its place."""
 
     @classmethod
     def create(
@@ -164,7 +168,8 @@ class Keyring:
         from cryptography.exceptions import InvalidTag
 
         try:
-            held = json.loads(file.read_bytes())
+            seen, text = _stat(file), file.read_text("utf-8")
+            held = json.loads(text)
             seal = held.pop("seal")
             if held["format"] != FORMAT:
                 raise StorageFailure(f"{file} is of another format: a newer version wrote it.", file=str(file))
@@ -175,10 +180,13 @@ class Keyring:
             ]  # fmt: skip
             if not hmac.compare_digest(seal, wrapping.seal(held)):
                 raise StorageFailure(f"{file} is damaged: put the one of a backup in its place.", file=str(file))
-            return cls(
+            made = cls(
                 file.parent, id=held["id"], secret=secret, wrapping=wrapping, keys=keys, current=held["current"],
                 cache_mb=cache_mb,
             )  # fmt: skip
+            if file.name == KEYS_FILE:
+                made._text, made._seen = text, seen
+            return made
         except InvalidTag as exc:
             raise StorageFailure(f"The secret does not fit {file}.", file=str(file), wrong_secret=True) from exc
         except OSError as exc:
@@ -220,7 +228,42 @@ class Keyring:
             before.unlink(missing_ok=True)
             with suppress(OSError):
                 os.link(file, before)
-        replace_text(file, json.dumps(held, indent=1))
+        self._write(json.dumps(held, indent=1))
+
+    def _write(self, text: str) -> None:
+        replace_text(self.folder / KEYS_FILE, text)
+        self._text, self._seen = text, _stat(self.folder / KEYS_FILE)
+
+    def ensure_on_disk(self) -> None:
+        """Raise StorageFailure if the file is gone or is another one than was written, once it is written again.
+
+        What is encrypted with keys that no file holds could never be read again.
+        """
+        file = self.folder / KEYS_FILE
+        if not self._text or (seen := _stat(file)) == self._seen:
+            return
+        with suppress(OSError, ValueError):
+            if file.read_text("utf-8") == self._text:  # another copy of it was put there
+                self._seen = seen
+                return
+        state = "is not what was written" if seen else "was gone"
+        try:
+            self._write(self._text)
+        except OSError as exc:
+            raise StorageFailure(
+                f"{file} {state} and cannot be written again ({exc.strerror or exc}): nothing is stored until it can be, for it "
+                "could not be read after the next start. Leave this process running, it knows the keys.",
+                file=str(file),
+            ) from exc
+        raise StorageFailure(
+            f"{file} {state}: it has been written again from memory, and nothing of this call was stored. Give it again, and "
+            "find out what removed the keys; `amemorix key verify` looks through backups.",
+            file=str(file),
+        )
+
+    def copy_to(self, folder: Path) -> None:
+        """Put the file beside a copy of the memory."""
+        replace_text(folder / KEYS_FILE, self._text or (self.folder / KEYS_FILE).read_text("utf-8"))
 
     def confirm(self) -> None:
         """The memory was opened with it: forget the version before, and what a crash left of another."""
@@ -285,6 +328,14 @@ class Keyring:
 def is_plain(path: Path) -> bool:
     """Whether a file is a database that is not encrypted."""
     return _first_page(path).startswith(PLAIN_HEADER)
+
+
+def _stat(file: Path) -> tuple[int, ...]:
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _first_page(path: Path) -> bytes:

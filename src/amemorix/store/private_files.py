@@ -23,7 +23,7 @@ FOLDER, FILE = 0o700, 0o600
 UMASK = 0o077
 """For a process of our own that holds a memory: whatever else it writes is for its owner alone, too."""
 OURS = ("memory.", ".lock", "daemon.json", ".reserve")
-"""What the names of our own files in a data directory begin with."""
+"""What the names of files in a data directory begin with that nobody else is to read."""
 FOLDERS = ("indexes", "backups", "exports", "imports/staging")
 """Our own folders in it; what others have put beside them is theirs."""
 

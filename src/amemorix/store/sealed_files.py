@@ -88,9 +88,9 @@ class SealedWriter:
         self._number += 1
 
 
-def new_file(path: Path, keys: Keyring | None) -> Any:
-    """A new file to write bytes to, sealed if there are keys."""
-    return SealedWriter(path, keys) if keys else open(path, "xb", opener=private_opener)
+def new_file(path: Path, keys: Keyring | None, *, as_: Path | None = None) -> Any:
+    """A new file to write bytes to, sealed if there are keys, for the name `as_` if it gets that later."""
+    return SealedWriter(path, keys, as_=as_) if keys else open(path, "xb", opener=private_opener)
 
 
 @dataclass(frozen=True, slots=True)

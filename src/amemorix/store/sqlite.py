@@ -75,6 +75,7 @@ class Database:
     ) -> None:
         self.path = path
         finish_exchange(path)
+        self._keys = keys
         self._key = keys and keys.page_key(path)
         self._synchronous = synchronous
         self._group = group_commit_max
@@ -303,13 +304,15 @@ class Database:
             db.execute("begin immediate")
             for job in jobs:
                 job.outcome = self._savepoint(db, job.unit)
+            if self._keys:
+                self._keys.ensure_on_disk()
             db.execute("commit")
-        except DatabaseError as exc:
+        except (DatabaseError, MemoryFault) as exc:
             if db.in_transaction:
                 db.execute("rollback")
             self._on_rollback()
             for job in jobs:
-                job.outcome = (None, self._failure(exc))
+                job.outcome = (None, exc if isinstance(exc, MemoryFault) else self._failure(exc))
 
     def _savepoint(self, db: SqliteConnection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
         """Run one unit; whatever it raises undoes that unit alone and belongs to its caller."""

@@ -268,10 +268,10 @@ async def test_foreign_files_are_left_and_named(tmp_path: Path) -> None:
         (data_of(host) / "memory.old-copy").write_text(f"I wrote: {secret}!", "utf-8")
         answer = await host.invoke(ADMIN, {"action": "execute", "mode": "paragraph", "selector": {"query": "birch"}})
         answer = await host.invoke(ADMIN, {"action": "purge", "operation_id": answer["operation_id"]})
-        assert (answer["success"], answer["left"]) == (False, ["diary.txt"])
+        assert (answer["success"], answer["left"]) == (False, ["diary.txt", "memory.old-copy"])
         assert answer["operations"][0]["receipt"]["copies"] == [
             {"file": "diary.txt", "done": "left: it is not a file of this program"},
-            {"file": "memory.old-copy", "done": "removed"},
+            {"file": "memory.old-copy", "done": "left: it is not a file of this program"},
         ]
 
 
