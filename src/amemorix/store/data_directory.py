@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, auto
 from pathlib import Path
 
 from ..lazy_regex import lazy_regex
@@ -36,19 +36,29 @@ _INDEX = lazy_regex(r"sparse|columns|graph|(?:vectors|relations)-[0-9]+")
 _LIVE = tuple(f"{DATABASE_FILE}{suffix}" for suffix in ("", "-wal", "-shm"))
 
 
-class FileKind(StrEnum):
+class FileKind(Enum):
     """What a file is."""
 
-    LIVE = "the database in use, and its log"
-    DATABASE = "a copy of the database, with its log"
-    KEYS = "the wrapped keys of an encrypted memory, or of a backup"
-    SETTINGS = "the settings of a backup"
-    PURGE = "what a purge under way looks for"
-    NOTE = "a note of the process that has the memory open, or room that is kept"
-    INDEX = "an index"
-    EXPORT = "an export"
-    STAGED = "a file that was handed over to be imported"
-    UNKNOWN = "a file of somebody else"
+    LIVE = auto()
+    """The database in use, and its log."""
+    DATABASE = auto()
+    """A copy of the database, with its log."""
+    KEYS = auto()
+    """The wrapped keys of an encrypted memory, or of a backup."""
+    SETTINGS = auto()
+    """The settings of a backup."""
+    PURGE = auto()
+    """What a purge under way looks for."""
+    NOTE = auto()
+    """A note of the process that has the memory open, or room that is kept."""
+    INDEX = auto()
+    """An index."""
+    EXPORT = auto()
+    """An export."""
+    STAGED = auto()
+    """A file that was handed over to be imported."""
+    UNKNOWN = auto()
+    """A file of somebody else."""
 
 
 def kind_of(folder: Path, path: Path) -> FileKind:

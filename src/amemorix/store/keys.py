@@ -246,18 +246,17 @@ class Keyring:
             if file.read_text("utf-8") == self._text:  # another copy of it was put there
                 self._seen = seen
                 return
-        state = "is not what was written" if seen else "was gone"
         try:
             self._write(self._text)
         except OSError as exc:
             raise StorageFailure(
-                f"{file} {state} and cannot be written again ({exc.strerror or exc}): nothing is stored until it can be, for it "
+                f"{file} is gone or changed and cannot be written again ({exc.strerror or exc}): nothing is stored until it can be, for it "
                 "could not be read after the next start. Leave this process running, it knows the keys.",
                 file=str(file),
             ) from exc
         raise StorageFailure(
-            f"{file} {state}: it has been written again from memory, and nothing of this call was stored. Give it again, and "
-            "find out what removed the keys; `amemorix key verify` looks through backups.",
+            f"{file} was gone or changed: it has been written again from memory, and nothing of this call was stored. Give it "
+            "again, and find out what removed the keys; `amemorix key verify` looks through backups.",
             file=str(file),
         )
 
