@@ -32,8 +32,8 @@ from ..store.ports import Connection
 from ..store.reserve import make_room
 from . import erasure, journals
 from .erasure import Targets
-from .files import UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
-from .journals import JOURNALS, Ids, Marks, SearchPatterns, Vanishing
+from .files import LEFT, UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
+from .journals import JOURNALS, Ids, ImportNote, Marks, SearchPatterns, Vanishing
 
 __all__ = ["KeyRotation", "PurgeService", "Receipt", "begin_receipt", "end_imports"]
 
@@ -104,8 +104,8 @@ class Receipt(BaseModel):
     )
     complete: bool = Field(
         default=True,
-        description="False with `incoming`, if something was found in the end, or a file could not be looked through: after a "
-        "crash for what had been erased before, which `warnings` tell.",
+        description="False with `incoming`, if something was found in the end, a file of somebody else holds some of it and was "
+        "left, or one could not be looked through: after a crash for what had been erased before; `warnings` tell of both.",
     )
     warnings: list[str] = Field(
         default_factory=list,
@@ -132,6 +132,8 @@ class _Progress(Receipt):
     """The receipt as it is written down while the purge goes on."""
 
     step: str = ""
+    imports: list[int] = Field(default_factory=list[int])
+    """Files of imports that were to bring what goes: in copies, what is noted of them is emptied too."""
 
 
 class PurgeService:
@@ -310,6 +312,7 @@ class PurgeService:
         receipt = _Progress.model_validate(found.receipt)
         targets = await self._store.read(lambda db: _targets(db, operation))
         wanted, copies = await self._prepare(found, targets, receipt)
+        targets = replace(targets, imports=tuple(receipt.imports))
         for deriver in self._derivers:
             await deriver.idle()
         await self._erase_rows(operation, targets, receipt)
@@ -318,8 +321,8 @@ class PurgeService:
         await self._clean_files(operation, targets, wanted, copies, receipt)
         receipt.stays = await self._store.read(lambda db: _standing(db, operation, targets))
         receipt.warnings = warnings_of(receipt.copies, receipt.unread)
-        unproved = any(copy["done"] == UNPROVED for copy in receipt.copies)
-        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
+        left = any(copy["done"] in (LEFT, UNPROVED) for copy in receipt.copies)
+        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or left)
         if receipt.rotation and (keys := self._store.keys):
             receipt.rotation.retired = keys.current.id
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
@@ -347,7 +350,7 @@ class PurgeService:
         if going_on and id_ in self._store.purges:
             return self._store.purges[id_]
 
-        def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int]]:
+        def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int], list[ImportNote]]:
             items = operation_rows.open_items(db, id_)
             whole = tuple(item.id for item in items if item.kind == "person" and not item.detail.get("limited"))
             aliases = [item.detail.get("row", {}).get("alias", "") for item in items if item.kind == "person_alias"]
@@ -358,9 +361,10 @@ class PurgeService:
             wanted = replace(journals.patterns_of(db, targets, vanishing, more), moved=moved)
             names = journals.names_staying(db, targets, vanishing)
             held = erasure.held(db, wanted.files, self._files.watched(names), but=targets.paragraphs)
-            return vanishing, wanted, held, import_rows.telling(db, targets.paragraphs, operation.created_at)
+            telling = import_rows.telling(db, targets.paragraphs, operation.created_at)
+            return vanishing, wanted, held, telling, journals.imports_noted(db)
 
-        vanishing, wanted, held, telling = await self._off(lambda: self._store.read_here(read))
+        vanishing, wanted, held, telling, noted = await self._off(lambda: self._store.read_here(read))
         receipt.needles, receipt.too_short = len(wanted.files), wanted.files.too_short
         receipt.held_elsewhere = len(held)
         wanted, copies = wanted.without(held), dict[str, str]()
@@ -369,6 +373,13 @@ class PurgeService:
             return replace(wanted, marks=Marks(ids=wanted.marks.ids)), copies
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
+        whole = bool(targets.chats or targets.persons)
+        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, whole=whole))
+        copies |= await self._off(lambda: self._files.remove_staged(staged))
+        receipt.imports = [note.id for note in about]
+        targets = replace(targets, imports=tuple(receipt.imports))
+        if about:
+            await self._store.write(lambda db: journals.empty(db, "import_texts", {note.task for note in about}))
         await self._empty_journals(id_, targets, vanishing, wanted, receipt)
         return wanted, copies
 
