@@ -200,11 +200,11 @@ async def test_a_result_is_of_its_own_database_alone(memory: tuple[Path, dict[st
 
 async def test_the_look_goes_on_by_itself_and_can_be_switched_off(memory: tuple[Path, dict[str, Any]]) -> None:
     folder, settings = memory
-    off = {**settings, "advanced.integrity_check_days": 0}
+    off: dict[str, Any] = {**settings, "advanced.integrity_check_days": 0}
     async with encrypted_memory(folder, **off) as host:
         assert not await host.kernel.integrity.due()
         assert "switched off" in (await findings(host))["pages"]["detail"]
-    often = {**settings, "advanced.integrity_check_days": 1e-9}
+    often: dict[str, Any] = {**settings, "advanced.integrity_check_days": 1e-9}
     async with encrypted_memory(folder, **often) as host:
 
         async def looked() -> bool:

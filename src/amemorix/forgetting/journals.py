@@ -332,7 +332,8 @@ def forget(db: Connection, targets: Targets) -> dict[str, int]:
 
 def imports_noted(db: Connection) -> list[ImportNote]:
     """Files of imports at their end that stored nothing, or of which something could not be stored."""
-    return [ImportNote(*row, json.loads(params)) for *row, params in db.run("imports_noted")]
+    rows = db.run("imports_noted").fetchall()
+    return [ImportNote(id_, task, root, path, json.loads(params)) for id_, task, root, path, params in rows]
 
 
 def asked_by(db: Connection, wanted: SearchPatterns) -> dict[str, list[int]]:
