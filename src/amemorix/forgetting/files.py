@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -285,19 +285,27 @@ class PurgeFiles:
         found = wanted.files.search(self._chunks(path))
         return bool(found - self._staying(wanted.files.only(found)))
 
-    def _tells_of(self, path: Path, wanted: SearchPatterns, columns: Mapping[str, str] | None = None) -> bool:
+    def _tells_of(
+        self, path: Path, wanted: SearchPatterns, columns: Mapping[str, str] | None = None, *, speakers: bool = False
+    ) -> bool:
         """Whether a file that is to be imported, or was, speaks of what goes; by ids of any length in the fields for them.
 
-        `columns`: headings of a table by what they mean, where an import said so.
+        `columns`: headings of a table by what they mean, where an import said so; `speakers`: by names of any length as well.
         """
         if self._holds(path, wanted):
             return True
         ids, is_table = wanted.marks.ids, path.suffix.lower() in TABLES
         meanings = {heading: meaning for meaning, headings in COLUMNS.items() for heading in headings}
         meanings |= {heading.lower(): meaning for meaning, heading in (columns or {}).items()}
+
+        def named(fields: Iterable[tuple[str, str]]) -> bool:
+            found = list(fields)
+            said_by = (value for key, value in found if speakers and meanings.get(key.lower(), key) == "speaker")
+            return ids.among(found) or any(map(wanted.marks.persons.held, said_by))
+
         fields, delimiter = list[str](), ""
         for text in (chunk.decode(errors="replace") for chunk in _lines(self._chunks(path))):
-            if ids.held(text) or ids.in_fields(text):
+            if ids.held(text) or named(journals.fields_in(text)):
                 return True
             with suppress(csv.Error):  # it is no table, whatever it is called
                 if is_table and not delimiter:
@@ -305,17 +313,17 @@ class PurgeFiles:
                 for row in csv.reader(text.splitlines(), delimiter=delimiter) if is_table else ():
                     if not fields:
                         fields = [meanings.get(name.strip("\ufeff ").lower(), "") for name in row]
-                    elif ids.among((field, cell.strip()) for field, cell in zip(fields, row, strict=False)):
+                    elif named((field, cell.strip()) for field, cell in zip(fields, row, strict=False)):
                         return True
         return False
 
     def imports_about(
-        self, wanted: SearchPatterns, notes: Collection[ImportNote], *, whole: bool
+        self, wanted: SearchPatterns, notes: Collection[ImportNote], targets: Targets
     ) -> tuple[list[ImportNote], list[Path]]:
         """(imports that were to bring what goes, files of theirs that were handed over).
 
         One is, if it says so, or its file tells of it. Of one whose file is gone, and that named no chat, nobody can tell any
-        more: it counts too where a chat or a person goes as a `whole`.
+        more: it counts too where a chat or a person goes.
         """
         found, staged = list[ImportNote](), set[Path]()
         for note in notes:
@@ -327,9 +335,9 @@ class PurgeFiles:
             elif note.named_chat and note.params.get("scope_type") == "chat":
                 about = False
             elif place is not None:
-                about = self._tells_of(place, wanted, note.params.get("columns"))
+                about = self._tells_of(place, wanted, note.params.get("columns"), speakers=bool(targets.persons))
             else:
-                about = whole and not note.named_chat
+                about = bool(targets.chats or targets.persons) and not note.named_chat
             if about:
                 found.append(note)
                 if note.root == STAGING and place:

@@ -86,15 +86,17 @@ class Ids:
         """Whether one of these (key, value) of a record is such an id."""
         return any(value in self._by_key.get(key, ()) for key, value in fields)
 
-    def in_fields(self, text: str) -> bool:
-        """Whether records in JSON, whole or broken, hold such an id in a field for it."""
-        return self.among((key, _unquoted(one)) for key, value in _FIELD.findall(text) for one in _VALUE.findall(value))
-
     def held(self, text: str) -> bool:
         """Whether a text names such an id."""
         if self._words and any(token in self._words for token in _tokens(text)):
             return True
         return self._others is not None and self._others.search(text) is not None
+
+
+def fields_in(text: str) -> Iterator[tuple[str, str]]:
+    """(key, value) of every text and number in the records of JSON, whole or broken, that a text holds."""
+    for key, value in _FIELD.findall(text):
+        yield from ((key, _unquoted(one)) for one in _VALUE.findall(value))
 
 
 def _unquoted(text: str) -> str:

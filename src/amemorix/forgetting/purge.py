@@ -373,8 +373,7 @@ class PurgeService:
             return replace(wanted, marks=Marks(ids=wanted.marks.ids)), copies
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
-        whole = bool(targets.chats or targets.persons)
-        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, whole=whole))
+        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, targets))
         copies |= await self._off(lambda: self._files.remove_staged(staged))
         receipt.imports = [note.id for note in about]
         targets = replace(targets, imports=tuple(receipt.imports))

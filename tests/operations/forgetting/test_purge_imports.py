@@ -97,6 +97,17 @@ async def test_what_an_import_could_not_store_goes_with_the_person(host: AMemori
     assert held(data_of(host) / "imports", "violet") == []
 
 
+@pytest.mark.parametrize(("name", "other"), [("Mo", "Mora"), ("林澈", "林")])
+async def test_a_person_is_told_by_a_short_name_too(host: AMemorixHostService, name: str, other: str) -> None:
+    await said(host, "c1", (name, "hello there"), ("Bob", "a kettle"))
+    for file, speaker in (("violet.jsonl", name), ("other.jsonl", other)):
+        line = {"speaker": speaker, "text": SECRET, "time": QUOTED}
+        await pasted(host, file, json.dumps(line) + "\n")
+    receipt = (await admin(host, "execute", mode="person", selector=name, purge=True))["receipt"]
+    assert receipt["complete"] and "violet.jsonl" not in records(host)
+    assert held(data_of(host) / "imports", SECRET) == ["other.jsonl"]
+
+
 async def test_a_group_is_told_by_its_number_too(host: AMemorixHostService) -> None:
     await host.call("ingest_messages", {"group_id": "42", "messages": [{"speaker": "Ada", "text": "hello there"}]})
     own, other = ({"speaker": "Mo", "text": SECRET, "time": QUOTED, "group_id": number} for number in (42, 421))
