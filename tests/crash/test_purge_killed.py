@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -15,9 +16,9 @@ from amemorix.forgetting import purge
 from amemorix.testing import HashEmbedder, memory_host
 from database_file import open_database
 from entrance import data_of, rows, told
-from import_entrance import staged_file
+from import_entrance import pasted, staged_file
 from lives import Life, Tell
-from test_purge import ADMIN, admin, backed_up, fill, left
+from test_purge import ADMIN, admin, backed_up, fill, left, rare_text
 
 SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
 
@@ -29,6 +30,11 @@ async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
         if what == "fill":
             gone = await fill(host, random.Random(seed), "away", 60)
             stays = await fill(host, random.Random(-seed), "here", 30)
+            rng = random.Random(seed + 100)
+            bad = {"speaker": "Mo", "text": rare_text(rng, False, "away"), "time": rare_text(rng, True, "away")}
+            done = await pasted(host, "bad.jsonl", json.dumps(bad | {"chat_id": "away"}))
+            assert done["status"] == "failed"
+            gone += [bad["text"], bad["time"]]
             await host.settle(600)
             await host.invoke("memory_runtime_admin", {"action": "save"})
             backed_up(host, data_of(host) / "memory.before-migration")

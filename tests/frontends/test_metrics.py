@@ -48,6 +48,7 @@ async def test_imports_are_shown_by_state(web: httpx.AsyncClient, host: AMemorix
 @pytest.mark.parametrize("page", ["docs/monitoring.md", "docs/zh/monitoring.md"])
 async def test_the_metrics_to_alert_on_are_called_so(web: httpx.AsyncClient, page: str) -> None:
     await web.post(f"{BASE_PATH}/{RUNTIME}/backup")
+    await web.post(f"{BASE_PATH}/{RUNTIME}/refresh_self_check", json={"deep": True})
     told = set(re.findall(r"`(amemorix_\w+)`", (Path(__file__).parents[2] / page).read_text("utf-8")))
     shown = set(re.findall(r"^# TYPE (\w+)", (await web.get("/metrics")).text, re.MULTILINE))
     assert told and told <= shown

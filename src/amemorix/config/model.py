@@ -366,6 +366,9 @@ class Advanced(Section):
 
     enable_auto_save: bool = live(True, "Write snapshots of the indexes in the background.")
     auto_save_interval_minutes: float = live(5.0, "Pause between snapshots.", gt=0, le=1440)
+    integrity_check_days: float = live(
+        7.0, "Days between two slow looks through every page of the database for damage; 0 makes none.", ge=0, le=10_000
+    )
     config_backups: int = live(10, "Copies of the config file kept when it is written.", ge=0, le=1000)
     debug: bool = live(False, "Log what happens inside.")
 

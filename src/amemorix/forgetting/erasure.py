@@ -46,6 +46,8 @@ class Targets:
     facts: tuple[int, ...] = ()
     persons: tuple[int, ...] = ()
     chats: tuple[int, ...] = ()
+    imports: tuple[int, ...] = ()
+    """Files of imports: nothing is erased of them, what is noted of them is emptied."""
 
     @classmethod
     def of(cls, items: Iterable[tuple[str, int]]) -> Targets:
@@ -206,6 +208,7 @@ def gone_of(db: Connection, targets: Targets) -> tuple[Targets, tuple[int, ...],
     left = Targets(
         targets.paragraphs, targets.refs, gone(db, "relations", targets.relations),
         gone(db, "entities", targets.entities), gone(db, "facts", targets.facts), targets.persons, targets.chats,
+        targets.imports,
     )  # fmt: skip
     return left, gone(db, "persons", targets.persons), gone(db, "chats", targets.chats)
 

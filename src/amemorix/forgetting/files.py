@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from ..copies.age_files import AGE
 from ..copies.backup_folder import MANIFEST, BackupFolder
 from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
+from ..importing.readers.csv_table import COLUMNS
+from ..importing.roots import ALIASES, IMPORTS, STAGING
 from ..language.encoding import encoding_of
 from ..store import changes as change_log
 from ..store import compaction
@@ -33,9 +36,9 @@ from ..store.sealed_files import is_sealed, key_of, opened_chunks
 from . import erasure, journals
 from .byte_search import Patterns
 from .erasure import Targets
-from .journals import JOURNALS, NO_OPERATION, SearchPatterns
+from .journals import JOURNALS, NO_OPERATION, ImportNote, SearchPatterns
 
-__all__ = ["UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "warnings_of"]
+__all__ = ["LEFT", "UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "warnings_of"]
 
 LOST_KEY = "encrypted with a key that this memory does not have"
 PORTION = 1 << 18
@@ -53,6 +56,8 @@ _UNREAD = (
 """First bytes of files that do not show what they say."""
 RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
 """Tables of what was purged, and the column that holds the operation."""
+TABLES, DELIMITERS = (".csv", ".tsv"), (",", "\t", ";", "|")
+"""How the names of tables end, and what parts the fields of a line of one."""
 STEP = 10_000
 """Rows erased from a copy in one statement."""
 
@@ -107,9 +112,13 @@ def purge_again(memory: Path, copy: Path, keys: Keyring | None) -> int:
     with open_copy(memory, keys, unchanged=True) as db:
         purged = frozenset(row[0] for row in db.run("operations_purged"))
         items = [item for operation in purged for item in operation_rows.open_items(db, operation)]
+        imports = {
+            file for operation in purged for file in operation_rows.operation(db, operation).receipt.get("imports", ())
+        }
         asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
         gone, persons, _ = erasure.gone_of(db, asked)
-        gone = replace(gone, paragraphs=tuple(row_ids(db, "paragraphs_gone", asked.paragraphs)), refs=())
+        paragraphs = tuple(row_ids(db, "paragraphs_gone", asked.paragraphs))
+        gone = replace(gone, paragraphs=paragraphs, refs=(), imports=tuple(imports))
         columns = {table: copy_rows.tables(db)[table] for table in RECORDS}
         records = {
             table: [
@@ -254,9 +263,9 @@ class PurgeFiles:
         if self._is_locked(path):
             return ""  # it is named among those that could not be looked through
         kind = FileKind.EXPORT if is_portable(path) else self._kind(path)
-        held = self._holds(path, wanted)
-        if kind == FileKind.STAGED and not held:
-            held = any(wanted.marks.ids.held(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
+        held = (
+            self._tells_of(path, wanted) if self._store.folder / IMPORTS in path.parents else self._holds(path, wanted)
+        )
         if kind == FileKind.EXPORT and not held:
             texts = (html.unescape(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
             held = any(map(wanted.marks.in_export, texts))
@@ -270,6 +279,84 @@ class PurgeFiles:
     def _holds(self, path: Path, wanted: SearchPatterns) -> bool:
         found = wanted.files.search(self._chunks(path))
         return bool(found - self._staying(wanted.files.only(found)))
+
+    def _tells_of(
+        self, path: Path, wanted: SearchPatterns, columns: Mapping[str, str] | None = None, *, speakers: bool = False
+    ) -> bool:
+        """Whether a file that is to be imported, or was, speaks of what goes; by ids of any length in the fields for them.
+
+        `columns`: headings of a table by what they mean, where an import said so; `speakers`: by names of any length as well.
+        """
+        if self._holds(path, wanted):
+            return True
+        ids, is_table = wanted.marks.ids, path.suffix.lower() in TABLES
+        meanings = {heading: meaning for meaning, headings in COLUMNS.items() for heading in headings}
+        meanings |= {heading.lower(): meaning for meaning, heading in (columns or {}).items()}
+
+        def named(fields: Iterable[tuple[str, str]]) -> bool:
+            found = list(fields)
+            said_by = (value for key, value in found if speakers and meanings.get(key.lower(), key) == "speaker")
+            return ids.among(found) or any(map(wanted.marks.persons.held, said_by))
+
+        fields, delimiter = list[str](), ""
+        for text in (chunk.decode(errors="replace") for chunk in _lines(self._chunks(path))):
+            if ids.held(text) or named(journals.fields_in(text)):
+                return True
+            with suppress(csv.Error):  # it is no table, whatever it is called
+                if is_table and not delimiter:
+                    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+                for row in csv.reader(text.splitlines(), delimiter=delimiter) if is_table else ():
+                    if not fields:
+                        fields = [meanings.get(name.strip("\ufeff ").lower(), "") for name in row]
+                    elif named((field, cell.strip()) for field, cell in zip(fields, row, strict=False)):
+                        return True
+        return False
+
+    def imports_about(
+        self, wanted: SearchPatterns, notes: Collection[ImportNote], targets: Targets
+    ) -> tuple[list[ImportNote], list[Path]]:
+        """(imports that were to bring what goes, files of theirs that were handed over).
+
+        One is, if it says so, or its file tells of it. Of one whose file is gone, and that named no chat, nobody can tell any
+        more: it counts too where a chat or a person goes.
+        """
+        found, staged = list[ImportNote](), set[Path]()
+        for note in notes:
+            if self._stopping.is_set():
+                raise NotReady("The memory is being closed; the purge goes on when it is opened.")
+            place = self._place(note)
+            if wanted.marks.ids.among(journals.leaves(note.params)):
+                about = True
+            elif note.named_chat and note.params.get("scope_type") == "chat":
+                about = False
+            elif place is not None:
+                about = self._tells_of(place, wanted, note.params.get("columns"), speakers=bool(targets.persons))
+            else:
+                about = bool(targets.chats or targets.persons) and not note.named_chat
+            if about:
+                found.append(note)
+                if note.root == STAGING and place:
+                    staged.add(place)
+        return found, sorted(staged)
+
+    def _place(self, note: ImportNote) -> Path | None:
+        """Where the file of an import is; None if it is gone, or is none."""
+        home = self._store.folder / IMPORTS
+        folder = home / ALIASES.get(note.root, note.root)
+        if not note.path or not folder.is_absolute():
+            return None
+        place = folder / note.path
+        with suppress(OSError, ValueError):
+            if place.is_file() and not place.is_symlink():
+                return place
+        return None
+
+    def remove_staged(self, places: Collection[Path]) -> dict[str, str]:
+        """Remove files that were handed over; what was done, by their names in a receipt."""
+        names = {self._name(path): "removed" for path in places}
+        for path in places:
+            path.unlink(missing_ok=True)
+        return names
 
     def _rewritten(self, path: Path, copy: CopyErasure, wanted: SearchPatterns, complete: bool) -> bool | None:
         """Whether the file was written anew, without the rows and records; None if it is no sound copy of this database."""

@@ -26,7 +26,7 @@ from ..store.tasks import TaskKind
 from .byte_search import Patterns
 from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces, vectors_kept
 
-__all__ = ["JOURNALS", "NO_OPERATION", "Ids", "Marks", "SearchPatterns", "Vanishing"]
+__all__ = ["JOURNALS", "NO_OPERATION", "Ids", "ImportNote", "Marks", "SearchPatterns", "Vanishing"]
 
 JOURNALS = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
            "delete_operation_items", "fact_transitions", "tuning_queries", "tuning_tasks",
@@ -62,6 +62,11 @@ TELLING_BYTES = 6
 SIGNS = ":@#/._-"
 _TOKEN = lazy_regex(rf"(?:{LETTER}|[{SIGNS}])+")
 _PARTS = lazy_regex(r"[./]")
+_FIELD = lazy_regex(r'"(\w+)"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?\d+)')
+"""A field of a record in JSON that holds a text, a number or a list, also where the record is broken elsewhere."""
+_VALUE = lazy_regex(r'"(?:[^"\\]|\\.)*"|-?\d+')
+GROUP = "group:"
+"""What the id of a chat begins with that is known by its group alone."""
 
 
 class Ids:
@@ -70,6 +75,8 @@ class Ids:
     def __init__(self, by_kind: Mapping[str, Iterable[str]], told: Iterable[str] = ()) -> None:
         """`told`: those that mean nothing else, so that they may be looked for in texts."""
         self._by_key = {key: frozenset(by_kind.get(kind, ())) for kind, keys in KEYS.items() for key in keys}
+        groups = (id_.removeprefix(GROUP) for id_ in by_kind.get("chats", ()) if id_.startswith(GROUP))
+        self._by_key["group_id"] = frozenset(groups)
         told = {id_ for id_ in told if len(id_.encode()) >= TELLING_BYTES or not id_.isalnum()}
         self._words = frozenset(id_ for id_ in told if _TOKEN.fullmatch(id_))
         others = sorted(told - self._words, key=len, reverse=True)
@@ -84,6 +91,19 @@ class Ids:
         if self._words and any(token in self._words for token in _tokens(text)):
             return True
         return self._others is not None and self._others.search(text) is not None
+
+
+def fields_in(text: str) -> Iterator[tuple[str, str]]:
+    """(key, value) of every text and number in the records of JSON, whole or broken, that a text holds."""
+    for key, value in _FIELD.findall(text):
+        yield from ((key, _unquoted(one)) for one in _VALUE.findall(value))
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(text, strict=False))
+    except ValueError:
+        return text[1:-1]
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -140,6 +160,22 @@ class Record:
     def words(self) -> str:
         """The free text and the texts within the JSON."""
         return "\n".join((self.free, *(text for _, text in self.fields)))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportNote:
+    """A file of an import at its end of which something is noted, and what may be about anybody: no row tells of it."""
+
+    id: int
+    task: int
+    root: str
+    path: str
+    params: Mapping[str, Any]
+
+    @property
+    def named_chat(self) -> str:
+        """The chat that it was to go into, where it said so."""
+        return str(self.params.get("chat_id", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +361,15 @@ def forget(db: Connection, targets: Targets) -> dict[str, int]:
 
     Returns how many records of each table that were; while the rows are still there.
     """
-    rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
+    rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts", "imports")}
     done = {table: db.run(f"forget_{table}", **rows).rowcount for table in _FORGET}
     return {table: count for table, count in done.items() if count}
+
+
+def imports_noted(db: Connection) -> list[ImportNote]:
+    """Files of imports at their end that stored nothing, or of which something could not be stored."""
+    rows = db.run("imports_noted").fetchall()
+    return [ImportNote(id_, task, root, path, json.loads(params)) for id_, task, root, path, params in rows]
 
 
 def asked_by(db: Connection, wanted: SearchPatterns) -> dict[str, list[int]]:

@@ -165,18 +165,28 @@ select id, name || char(10) || path || char(10) || error from import_files;
 update import_files set name = '', path = '', error = '', status = iif(status in ('queued', 'preparing', 'writing'), 'failed', status)
 where id in (select value from json_each(:ids));
 
+-- name: imports_noted
+-- files of imports that wait for nothing any more: those that stored nothing, and those of which something could not be stored
+select f.id, f.task, f.root, f.path, t.params
+from import_files f join import_tasks t on t.id = f.task join tasks w on w.kind = 'import' and w.key = t.id
+where w.status not in ('queued', 'preparing', 'running')
+  and (f.name <> '' or f.sha256 <> '' or exists (select 1 from import_chunks c where c.file = f.id and c.errors <> '[]'))
+  and (not exists (select 1 from import_sources s where s.file = f.id) or f.error <> ''
+       or exists (select 1 from import_chunks c where c.file = f.id and c.errors <> '[]'))
+order by f.id;
+
 -- name: forget_import_files
 -- the digest and the size of a file tell what short text it held; so of each that was skipped as it had the same content
 update import_files set sha256 = '', size = 0,
     position = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), 0, position),
-    name = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', name),
-    path = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', path),
-    error = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', error)
-where (sha256 <> '' or name <> '') and id in (
+    name = iif(status in ('completed', 'skipped', 'failed', 'cancelled') or id in (select value from json_each(:imports)), '', name),
+    path = iif(status in ('completed', 'skipped', 'failed', 'cancelled') or id in (select value from json_each(:imports)), '', path),
+    error = iif(status in ('completed', 'skipped', 'failed', 'cancelled') or id in (select value from json_each(:imports)), '', error)
+where (sha256 <> '' or name <> '') and (id in (select value from json_each(:imports)) or id in (
     select o.id from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
         and not exists (select 1 from import_sources t where t.file = o.id))
     where f.id in (select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
+        select source from paragraphs where id in (select value from json_each(:paragraphs))))));
 
 -- name: quoting_import_chunks
 select json_array(file, number), '', errors from import_chunks where errors <> '[]';
@@ -189,10 +199,11 @@ update import_chunks set errors = '[{"place": "", "reason": "erased"}]' where js
 update import_chunks set
     errors = iif(errors = '[]', '[]', '[{"place": "", "reason": "erased"}]'),
     start = iif(status = 'completed', 0, start), stop = iif(status = 'completed', 0, stop)
-where file in (
-    select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs))))
-  and file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
+where file in (select value from json_each(:imports))
+   or file in (
+        select file from import_sources where source in (
+            select source from paragraphs where id in (select value from json_each(:paragraphs))))
+      and file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
 
 -- name: quoting_audit
 select id, target from audit where target <> '';
@@ -217,7 +228,8 @@ where component = 'memory_import_admin' and instr(target, ' task_id=i') > 0
     from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
         and not exists (select 1 from import_sources t where t.file = o.id))
     where f.id in (select file from import_sources where source in (
-        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
+        select source from paragraphs where id in (select value from json_each(:paragraphs))))
+    union select cast(task as text) from import_files where id in (select value from json_each(:imports)));
 
 -- name: unname_audit
 update audit set requested_by = '' where id in (select value from json_each(:ids));

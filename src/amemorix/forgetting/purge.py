@@ -32,8 +32,8 @@ from ..store.ports import Connection
 from ..store.reserve import make_room
 from . import erasure, journals
 from .erasure import Targets
-from .files import UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
-from .journals import JOURNALS, Ids, SearchPatterns, Vanishing
+from .files import LEFT, UNPROVED, CopyErasure, Looked, PurgeFiles, warnings_of
+from .journals import JOURNALS, Ids, ImportNote, SearchPatterns, Vanishing
 from .purge_file import PurgeFile
 
 __all__ = ["KeyRotation", "PurgeService", "Receipt", "begin_receipt", "end_imports"]
@@ -106,8 +106,8 @@ class Receipt(BaseModel):
     )
     complete: bool = Field(
         default=True,
-        description="False with `incoming`, if something was found in the end, or a file could not be looked through: after a "
-        "crash for what had been erased before, which `warnings` tell.",
+        description="False with `incoming`, if something was found in the end, a file of somebody else holds some of it and was "
+        "left, or one could not be looked through: after a crash for what had been erased before; `warnings` tell of both.",
     )
     warnings: list[str] = Field(
         default_factory=list,
@@ -134,6 +134,8 @@ class _Progress(Receipt):
     """The receipt as it is written down while the purge goes on."""
 
     step: str = ""
+    imports: list[int] = Field(default_factory=list[int])
+    """Files of imports that were to bring what goes: in copies, what is noted of them is emptied too."""
 
 
 class PurgeService:
@@ -327,6 +329,7 @@ class PurgeService:
         operation = found.id
         targets = await self._store.read(lambda db: _targets(db, operation))
         wanted, copies = await self._prepare(found, targets, receipt)
+        targets = replace(targets, imports=tuple(receipt.imports))
         for deriver in self._derivers:
             await deriver.idle()
         await self._erase_rows(operation, targets, receipt)
@@ -335,8 +338,8 @@ class PurgeService:
         await self._clean_files(operation, targets, wanted, copies, receipt)
         receipt.stays = await self._store.read(lambda db: _standing(db, operation, targets))
         receipt.warnings = warnings_of(receipt.copies, receipt.unread)
-        unproved = any(copy["done"] == UNPROVED for copy in receipt.copies)
-        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
+        left = any(copy["done"] in (LEFT, UNPROVED) for copy in receipt.copies)
+        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or left)
         if receipt.rotation and (keys := self._store.keys):
             receipt.rotation.retired = keys.current.id
         receipt.step, receipt.seconds = LOOKED, round(time.monotonic() - started, 3)
@@ -363,7 +366,7 @@ class PurgeService:
             self._store.purges[id_] = known, {}
             return self._store.purges[id_]
 
-        def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int]]:
+        def read(db: Connection) -> tuple[Vanishing, SearchPatterns, set[bytes], list[int], list[ImportNote]]:
             items = operation_rows.open_items(db, id_)
             whole = tuple(item.id for item in items if item.kind == "person" and not item.detail.get("limited"))
             aliases = [item.detail.get("row", {}).get("alias", "") for item in items if item.kind == "person_alias"]
@@ -374,9 +377,10 @@ class PurgeService:
             wanted = replace(journals.patterns_of(db, targets, vanishing, more), moved=moved)
             names = journals.names_staying(db, targets, vanishing)
             held = erasure.held(db, wanted.files, self._files.watched(names), but=targets.paragraphs)
-            return vanishing, wanted, held, import_rows.telling(db, targets.paragraphs, operation.created_at)
+            telling = import_rows.telling(db, targets.paragraphs, operation.created_at)
+            return vanishing, wanted, held, telling, journals.imports_noted(db)
 
-        vanishing, wanted, held, telling = await self._off(lambda: self._store.read_here(read))
+        vanishing, wanted, held, telling, noted = await self._off(lambda: self._store.read_here(read))
         receipt.needles, receipt.too_short = len(wanted.files), wanted.files.too_short
         receipt.held_elsewhere = len(held)
         wanted, copies = wanted.without(held), dict[str, str]()
@@ -386,6 +390,12 @@ class PurgeService:
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
         await self._off(lambda: self._file.write(id_, wanted))
+        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, targets))
+        copies |= await self._off(lambda: self._files.remove_staged(staged))
+        receipt.imports = [note.id for note in about]
+        targets = replace(targets, imports=tuple(receipt.imports))
+        if about:
+            await self._store.write(lambda db: journals.empty(db, "import_texts", {note.task for note in about}))
         await self._empty_journals(id_, targets, vanishing, wanted, receipt)
         return wanted, copies
 

@@ -46,6 +46,7 @@ from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
 from ..runtime.document_changes import DocumentChanges
 from ..runtime.environment_checks import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
+from ..runtime.integrity_check import IntegrityService
 from ..runtime.recovery_hint import RecoveryHint
 from ..runtime.stored_checks import (
     DatabaseCheck,
@@ -204,6 +205,7 @@ class SDKMemoryKernel:
             background=background, chat=chat,
         )  # fmt: skip
         self.audit = AuditService(store, settings=config.observability, clock=clock)
+        self.integrity = IntegrityService(store, settings=config.advanced, clock=clock)
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
@@ -217,7 +219,7 @@ class SDKMemoryKernel:
         recovery = RecoveryHint(self.backups.folder, self.zones.general)
         return CheckService(
             (
-                DatabaseCheck(store, recovery),
+                DatabaseCheck(store, self.integrity, recovery, self.zones.general),
                 ReferenceCheck(store),
                 TermCheck(store, self.zones),
                 ReadingCheck(store),
@@ -280,6 +282,7 @@ class SDKMemoryKernel:
                 self.feedback.run(),
                 self.decay.run(),
                 self._copies(),
+                self.integrity.run(),
                 self.audit.run(),
                 self.tuning.run(),
             )
@@ -322,6 +325,7 @@ class SDKMemoryKernel:
         self.purges.close()
         self.imports.close()
         self.copies.close()
+        self.integrity.close()
         self._evaluator.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)

@@ -338,8 +338,14 @@ class AMemorixHostService:
         from ..runtime.health_metrics import health_metrics
 
         with self._kernels.leased(self.kernel) as kernel:
-            metrics = await health_metrics(kernel.store, kernel.backups.folder, kernel.surroundings.clock)
+            clock = kernel.surroundings.clock
+            metrics = await health_metrics(kernel.store, kernel.backups.folder, kernel.integrity, clock)
             return await kernel.statistics(), kernel.status, metrics
+
+    @property
+    def damage_met(self) -> int:
+        """Calls that met a damaged page of the database since it was opened. Raises NotReady."""
+        return self.kernel.store.damage_met
 
     def staging(self) -> tuple[Staging, Imports]:
         """Where files that are to be imported are put, and their limits. Raises NotReady, and Conflict without imports."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
 import numpy as np
 
 from ..clock import Clock
 from ..copies import cursor_check
+from ..errors import StorageFailure
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..ingest.service import new_paragraph
@@ -23,6 +25,7 @@ from ..store.rows import integrity
 from ..store.rows.embeddings import Generation
 from ..version import program
 from .checks import Check, FindingItem
+from .integrity_check import IntegrityCheck, IntegrityService
 from .recovery_hint import RecoveryHint
 
 __all__ = [
@@ -45,23 +48,56 @@ WORK = ("episodes",)
 
 @dataclass
 class DatabaseCheck(Check):
-    """SQLite's own check of the file; `deep` also compares each of its indexes with the table."""
+    """SQLite's own check of the file, and the last look through all of its pages; `deep` looks through them now."""
 
     store: MetadataStore
+    integrity: IntegrityService
     recovery: RecoveryHint
+    zone: tzinfo
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        damage = await asyncio.to_thread(self.store.read_here, lambda db: integrity.damage(db, deep=deep))
-        if not damage:
-            return [
-                FindingItem("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}")
-            ]
-        repairable = all(INDEX_DAMAGE.search(line) for line in damage)
-        if repairable:
-            mend = "Run the check with repair: the indexes are made anew."
-            return [FindingItem("database", False, "; ".join(damage), mend, repairable)]
-        mend = await asyncio.to_thread(self.recovery.sentence)
-        return [FindingItem("database", False, f"damaged: {'; '.join(damage)}", mend)]
+        last = await (self.integrity.look(paced=False) if deep else self.integrity.last())
+        damage = [*await asyncio.to_thread(self._damage), *(last.damage if deep and last else ())]
+        return [
+            await self._finding("database", damage, f"damaged: {'; '.join(damage)}")
+            if damage else
+            FindingItem("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}"),
+            *await self._of_pages(last),
+        ]  # fmt: skip
+
+    def _damage(self) -> list[str]:
+        try:
+            return self.store.examine_here(integrity.damage)
+        except StorageFailure as exc:
+            if not exc.details.get("damaged"):
+                raise
+            return [str(exc.__cause__)]
+
+    async def _of_pages(self, last: IntegrityCheck | None) -> list[FindingItem]:
+        """What was found when all pages were looked through, and what calls have met since the memory was opened."""
+        found, met = list[FindingItem](), self.store.damage_met
+        day = f"{datetime.fromtimestamp(last.at, self.zone):%Y-%m-%d %H:%M}" if last else ""
+        if last and last.damage:
+            told = f"looked through on {day}, and damaged: {'; '.join(last.damage)}"
+            found.append(await self._finding("pages", last.damage, told))
+        elif last:
+            told = f"every page was looked through on {day}, in {last.seconds:,.1f} s: none is damaged"
+            found.append(FindingItem("pages", True, told))
+        elif not self.integrity.days:
+            told = "the look through all pages is switched off (advanced.integrity_check_days)"
+            found.append(FindingItem("pages", True, told))
+        else:
+            told = f"they have not been looked through yet; it is done every {self.integrity.days:g} days while the memory is open"
+            found.append(FindingItem("pages", True, told))
+        if met:
+            told = f"{met:,} calls have met a damaged page since the memory was opened"
+            found.append(await self._finding("damage", [], told))
+        return found
+
+    async def _finding(self, name: str, damage: Sequence[str], detail: str) -> FindingItem:
+        if damage and all(INDEX_DAMAGE.search(line) for line in damage):
+            return FindingItem(name, False, detail, "Run the check with repair: the indexes are made anew.", True)
+        return FindingItem(name, False, detail, await asyncio.to_thread(self.recovery.sentence))
 
     async def repair(self) -> str:
         await self.store.reindex()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from .driver import PLAIN_HEADER
 
-__all__ = ["PAGE", "fits", "first_page", "in_clear"]
+__all__ = ["PAGE", "fits", "first_page", "in_clear", "is_sound", "mac_key", "unsound_pages"]
 
 PAGE = 4096
 _IV, _MAC, _SALT = 16, 64, 16
@@ -22,12 +22,34 @@ _MASK = 0x3A
 
 def fits(page: bytes, key: bytes) -> bool:
     """Whether the first page of a file was written with this key."""
-    if len(page) != PAGE:
-        return False
-    salt = bytes(byte ^ _MASK for byte in page[:_SALT])
-    mac = hashlib.pbkdf2_hmac("sha512", key, salt, 2, 32)
-    sealed = page[_SALT:-_MAC] + (1).to_bytes(4, "little")
-    return hmac.compare_digest(hmac.digest(mac, sealed, "sha512"), page[-_MAC:])
+    return len(page) == PAGE and is_sound(page, 1, mac_key(page, key))
+
+
+def unsound_pages(chunks: Iterator[bytes], key: bytes) -> Iterator[int]:
+    """Numbers of the pages of a database that are not what was written, from the bytes of the file.
+
+    A page that is written meanwhile may be among them.
+    """
+    rest, number, mac = b"", 0, b""
+    for chunk in chunks:
+        data = rest + chunk
+        for at in range(0, len(data) - PAGE + 1, PAGE):
+            page, number = data[at : at + PAGE], number + 1
+            mac = mac or mac_key(page, key)
+            if not is_sound(page, number, mac):
+                yield number
+        rest = data[len(data) // PAGE * PAGE :]
+
+
+def mac_key(first: bytes, key: bytes) -> bytes:
+    """The key of the HMACs of a file, whose salt is at the beginning of its first page."""
+    return hashlib.pbkdf2_hmac("sha512", key, bytes(byte ^ _MASK for byte in first[:_SALT]), 2, 32)
+
+
+def is_sound(page: bytes, number: int, mac: bytes) -> bool:
+    """Whether a page is what was written with this key of HMACs; one of zeros alone was never written."""
+    sealed = page[_SALT * (number == 1) : -_MAC] + number.to_bytes(4, "little")
+    return hmac.compare_digest(hmac.digest(mac, sealed, "sha512"), page[-_MAC:]) or not any(page)
 
 
 def first_page(page: bytes, key: bytes) -> bytes:

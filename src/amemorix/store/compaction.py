@@ -62,12 +62,13 @@ class RawFiles:
     def chunks(self, path: Path) -> Iterator[bytes]:
         """The file as it stands, a chunk at a time."""
         at = 0
-        while chunk := self._read(path, at):
+        while chunk := self.read(path, at):
             yield chunk
             at += len(chunk)
             time.sleep(BREATH_SECONDS)
 
-    def _read(self, path: Path, at: int) -> bytes:
+    def read(self, path: Path, at: int) -> bytes:
+        """A chunk of the file from there on, as it stands; less at its end."""
         with self._lock:
             if self._closed:
                 raise FileNotFoundError(path)

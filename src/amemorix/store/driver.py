@@ -19,10 +19,10 @@ from typing import Any, cast
 from ..errors import StorageFailure
 from ..extras import require
 
-__all__ = ["DAMAGE", "INTERRUPT", "PLAIN_HEADER", "UNREADABLE", "DatabaseError", "IntegrityError", "NamedStatements", "OperationalError", "PageKey", "Row", "SqliteConnection", "cipher", "cipher_is_loaded", "connect"]  # fmt: skip
+__all__ = ["INTERRUPT", "PLAIN_HEADER", "UNREADABLE", "DatabaseError", "IntegrityError", "NamedStatements", "OperationalError", "PageKey", "Row", "SqliteConnection", "cipher", "cipher_is_loaded", "connect", "is_damage"]  # fmt: skip
 
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-"""Codes of a file that is damaged."""
+"""Codes of a file that is damaged; of SQLCipher also where the HMAC of a page does not fit."""
 UNREADABLE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 """Codes that no second try mends."""
 INTERRUPT = sqlite3.SQLITE_INTERRUPT
@@ -103,6 +103,11 @@ def cipher() -> tuple[Any, type[SqliteConnection]]:
         if ours not in kind.__mro__:
             kind.__bases__ = (*kind.__bases__, ours)
     return library, cast("type[SqliteConnection]", type("CipherConnection", (NamedStatements, library.Connection), {}))
+
+
+def is_damage(exc: BaseException) -> bool:
+    """Whether the error says that a file is damaged."""
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF in DAMAGE
 
 
 def cipher_is_loaded() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 from ..audit_context import Act, acting
 from ..errors import Conflict, MemoryFault
 from ..foreground_priority import RightOfWay
+from . import changes as change_log
 from . import compaction
 from .audit import AuditRepository
 from .driver import PageKey
@@ -99,6 +100,10 @@ class MetadataStore:
         """Note an act that changes something else than rows."""
         await self._database.write(lambda db: self.audit.put(db, act))
 
+    async def keep(self, key: str, value: str) -> None:
+        """Set a value of the store about itself, in nobody's name."""
+        await self._database.write(lambda db: change_log.put(db, key, value))
+
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit of work on a reader thread, within one snapshot."""
         return await self._database.read(unit)
@@ -106,6 +111,23 @@ class MetadataStore:
     def read_here(self, unit: Unit[T]) -> T:
         """Run a unit of work on the calling thread, within one snapshot."""
         return self._database.read_here(unit)
+
+    def examine_here(self, unit: Unit[T]) -> T:
+        """Run a unit of work that looks for damage on the calling thread, with a connection of its own."""
+        return self._database.examine_here(unit)
+
+    @property
+    def damage_met(self) -> int:
+        """Calls that met a damaged page since the database was opened."""
+        return self._database.damage_met
+
+    def unsound_pages(self, rest: Callable[[], None]) -> list[int]:
+        """Numbers of the pages of an encrypted database that may not be what was written. Blocking."""
+        return self._database.unsound_pages(rest)
+
+    async def still_unsound(self, pages: Sequence[int]) -> list[int]:
+        """Those of the pages that are not, now that nothing is written."""
+        return await self._database.still_unsound(pages)
 
     async def copy_until_closed(self, to: Path, key: PageKey) -> None:
         """Copy the database with another key; returns when all but the last pages are there, which follow when it is closed."""

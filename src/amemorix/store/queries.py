@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,7 @@ from .driver import DatabaseError, NamedStatements, OperationalError, PageKey, S
 from .ports import Connection
 
 __all__ = [
-    "DEEPEST_SHOWN", "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "of_file",
+    "DEEPEST_SHOWN", "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "interruptible", "of_file",
     "optional_array", "queries", "shown_json", "sqlite_only", "time_limit",
 ]  # fmt: skip
 
@@ -115,12 +115,19 @@ def connect(
 def time_limit(db: Connection, seconds: float) -> Generator[None, None, None]:
     """Raises TimeoutError out of a statement that is still running after so long."""
     until = time.monotonic() + seconds
-    of_file(db).set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    with interruptible(db, lambda: time.monotonic() > until, TimeoutError(f"not done within {seconds * 1000:g} ms")):
+        yield
+
+
+@contextlib.contextmanager
+def interruptible(db: Connection, ends: Callable[[], bool], error: Exception) -> Generator[None, None, None]:
+    """Asks every few steps of a statement, and raises the error out of it when the answer is yes."""
+    of_file(db).set_progress_handler(ends, STEPS)
     try:
         yield
     except OperationalError as exc:
         if exc.sqlite_errorcode == driver.INTERRUPT:
-            raise TimeoutError(f"not done within {seconds * 1000:g} ms") from exc
+            raise error from exc
         raise
     finally:
         of_file(db).set_progress_handler(None, 0)

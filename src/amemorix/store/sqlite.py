@@ -8,7 +8,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
 from . import cipher_pages
 from .compaction import RawFiles
-from .driver import DAMAGE, DatabaseError, PageKey
+from .driver import DatabaseError, PageKey, is_damage
 from .file_swap import finish_exchange
 from .keys import Keyring
 from .migrations import check, migrate, sign
@@ -86,6 +86,9 @@ class Database:
         self._put_off: _Job[Any] | None = None
         self._giving_up = threading.Event()
         self.raw = RawFiles()
+        self.damage_met = 0
+        """Calls that met a damaged page since the database was opened."""
+        self._spoilt = False
         writer, self.database_id, self.incarnation = self._open_writer()
         self._lending = threading.Lock()
         self._idle: list[SqliteConnection] = []
@@ -119,14 +122,49 @@ class Database:
         """Run `unit` on the calling thread, within one snapshot of the database."""
         try:
             with self._reading() as db:
-                db.execute("begin")
-                try:
-                    return unit(db)
-                finally:
-                    if db.in_transaction:
-                        db.execute("rollback")
+                return _in_snapshot(db, unit)
         except DatabaseError as exc:
             raise self._failure(exc) from exc
+
+    def examine_here(self, unit: Unit[T]) -> T:
+        """The same for what looks for damage: with a connection of its own, since one that has met some reads nothing any more.
+
+        What it meets does not count as met by a call.
+        """
+        try:
+            with contextlib.closing(self._connected()) as db:
+                return _in_snapshot(db, unit)
+        except DatabaseError as exc:
+            raise self._failure(exc, counted=False) from exc
+
+    def unsound_pages(self, rest: Callable[[], None]) -> list[int]:
+        """Numbers of the pages of an encrypted file that are not what was written; `rest` is called between pieces. Blocking.
+
+        A page that is written meanwhile may be among them: `still_unsound` tells.
+        """
+        if not (self._key and self._key.raw):
+            return []
+
+        def chunks() -> Iterator[bytes]:
+            for chunk in self.raw.chunks(self.path):
+                yield chunk
+                rest()
+
+        return list(cipher_pages.unsound_pages(chunks(), self._key.raw))
+
+    async def still_unsound(self, pages: Sequence[int]) -> list[int]:
+        """Those of the pages that are so while nothing is written, and are in use."""
+        raw = self._key and self._key.raw
+        if not (pages and raw):
+            return []
+
+        def unit(db: Connection) -> list[int]:
+            held = of_file(db).execute("pragma page_count").fetchone()[0]
+            mac = cipher_pages.mac_key(self.raw.read(self.path, 0), raw)
+            at = {n: self.raw.read(self.path, (n - 1) * cipher_pages.PAGE)[: cipher_pages.PAGE] for n in pages}
+            return [n for n, page in at.items() if n <= held and not cipher_pages.is_sound(page, n, mac)]
+
+        return await self.alone(unit)
 
     async def copy_until_closed(self, to: Path, key: PageKey) -> None:
         """Copy the database into a new file with another key; returns when all but its last pages are there.
@@ -168,6 +206,10 @@ class Database:
             while open_ and remaining and (nearly_done or not self._jobs.empty()):
                 jobs, open_ = self._take()
                 self._run(source, jobs)
+                if self._spoilt:
+                    raise StorageFailure(
+                        f"{self.path} is damaged: it cannot be copied.", file=str(self.path), damaged=True
+                    )
                 if self._giving_up.is_set():
                     raise NotReady("The copy was given up.")
                 if not nearly_done:
@@ -202,11 +244,18 @@ class Database:
         if self._closing:
             raise NotReady("The database is closed.")
 
-    def _failure(self, exc: BaseException) -> MemoryFault:
-        damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in DAMAGE
-        known: dict[str, Any] = {"damaged": True} if damage else {}
-        why = "; its disk is full: make room" if not damage and is_full(self.path.parent) else ""
-        return StorageFailure(f"The database {self.path} refused: {exc}{why}.", file=str(self.path), **known)
+    def _failure(self, exc: BaseException, *, counted: bool = True) -> MemoryFault:
+        if is_damage(exc):
+            told = (
+                f"{self.path} is damaged: a page that is needed cannot be read ({exc}). `amemorix check` tells what is wrong and "
+                "which backup is sound, `amemorix restore` puts it back."
+            )
+            if counted and not self.damage_met:
+                log.error("%s Further calls that meet it are counted.", told)
+            self.damage_met += counted
+            return StorageFailure(told, file=str(self.path), damaged=True)
+        why = "; its disk is full: make room" if is_full(self.path.parent) else ""
+        return StorageFailure(f"The database {self.path} refused: {exc}{why}.", file=str(self.path))
 
     # connections
 
@@ -235,23 +284,32 @@ class Database:
                 db.close()
             raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
 
+    def _connected(self) -> SqliteConnection:
+        db = connect(self.path, key=self._key)
+        try:
+            _tune(db, self._synchronous)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
     @contextlib.contextmanager
     def _reading(self) -> Generator[SqliteConnection]:
-        """A connection for the time of the block: there are as many as were ever needed at once, whatever thread asks."""
+        """A connection for the time of the block: there are as many as were ever needed at once, whatever thread asks.
+
+        One that has met a damaged page is not lent again: SQLCipher refuses it every other page as well.
+        """
         with self._lending:
             db = self._idle.pop() if self._idle else None
-        if db is None:
-            db = connect(self.path, key=self._key)
-            try:
-                _tune(db, self._synchronous)
-            except BaseException:
-                db.close()
-                raise
+        db, spoilt = db or self._connected(), False
         try:
             yield db
+        except DatabaseError as exc:
+            spoilt = is_damage(exc)
+            raise
         finally:
             with self._lending:
-                if self._closed:
+                if self._closed or spoilt:
                     db.close()
                 else:
                     self._idle.append(db)
@@ -262,6 +320,16 @@ class Database:
         open_ = True
         while open_:
             jobs, open_ = self._take()
+            if self._spoilt:  # through the connection that has met a damaged page nothing could be written any more
+                try:
+                    fresh = self._connected()
+                except DatabaseError as exc:
+                    for job in jobs:
+                        job.outcome = (None, self._failure(exc))
+                    _answer(jobs)
+                    continue
+                db.close()
+                db, self._spoilt = fresh, False
             self._run(db, jobs)
         try:
             db.execute("pragma wal_checkpoint(truncate)")
@@ -274,6 +342,7 @@ class Database:
             try:
                 jobs[0].outcome = (jobs[0].unit(db), None)
             except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+                self._spoilt |= is_damage(exc)
                 jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, DatabaseError) else exc)
         elif jobs:
             self._commit(db, jobs)
@@ -308,7 +377,8 @@ class Database:
                 self._keys.ensure_on_disk()
             db.execute("commit")
         except (DatabaseError, MemoryFault) as exc:
-            if db.in_transaction:
+            self._spoilt |= is_damage(exc)
+            if db.in_transaction and not self._spoilt:  # closing a connection that is spoilt undoes it as well
                 db.execute("rollback")
             self._on_rollback()
             for job in jobs:
@@ -320,14 +390,23 @@ class Database:
         try:
             result = unit(db)
         except BaseException as exc:
-            if isinstance(exc, DatabaseError) and not db.in_transaction:
-                raise  # SQLite itself has undone the whole transaction, as it does on a full disk
+            if isinstance(exc, DatabaseError) and (is_damage(exc) or not db.in_transaction):
+                raise  # SQLite itself has undone the whole transaction, as it does on a full disk, or will commit none of it
             db.execute("rollback to unit")
             db.execute("release unit")
             self._on_rollback()
             return None, self._failure(exc) if isinstance(exc, DatabaseError) else exc
         db.execute("release unit")
         return result, None
+
+
+def _in_snapshot(db: SqliteConnection, unit: Unit[T]) -> T:
+    db.execute("begin")
+    try:
+        return unit(db)
+    finally:
+        if db.in_transaction:
+            db.execute("rollback")
 
 
 def _tune(db: SqliteConnection, synchronous: str) -> None:

@@ -240,6 +240,7 @@ REMOVERS = {
     "copies/portable.py _exported": "its own draft",
     "copies/portable.py built": "the incoming database",
     "forgetting/files.py PurgeFiles._mend": "files of ours that were looked into and hold what goes",
+    "forgetting/files.py PurgeFiles.remove_staged": "files of failed imports that tell of what goes",
     "forgetting/purge_file.py PurgeFile.keep_only": "what ended purges looked for, by name",
     "forgetting/purge_file.py PurgeFile.remove": "what an ended purge looked for, by name",
     "forgetting/purge_file.py PurgeFile.write": "its own draft",

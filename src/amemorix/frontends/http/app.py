@@ -275,10 +275,11 @@ class _Handlers:
         """Figures for Prometheus: of the whole memory, so none for a token that is bound to chats."""
         if request.scope[GRANT].chats:
             return fault_answer(Forbidden("This token is bound to chats; the figures are of all."))
+        damage = self._host.damage_met if self._host.state == "ready" else 0
         try:
-            text = self.figures.render(await self._host.health())
+            text = self.figures.render(await self._host.health(), damage)
         except MemoryFault:
-            text = self.figures.render(None)
+            text = self.figures.render(None, damage)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

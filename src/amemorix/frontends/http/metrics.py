@@ -63,9 +63,14 @@ class Metrics:
         names = known or (component if component in OPERATIONS.components() else "unknown", "unknown")
         self.count(*names, outcome, seconds)
 
-    def render(self, health: tuple[dict[str, Any], RuntimeStatus, HealthMetrics] | None) -> bytes:
-        """The text format; without health (the memory is not ready), calls and process only."""
-        families = self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", health is not None)]
+    def render(self, health: tuple[dict[str, Any], RuntimeStatus, HealthMetrics] | None, damage_met: int) -> bytes:
+        """The text format; without health (the memory is not ready, or its rows cannot be read), calls and process only."""
+        damaged = bool(damage_met) if health is None else health[2].damaged
+        families = self._state.families = [
+            _gauge("amemorix_ready", "1 if calls are answered.", health is not None),
+            _gauge("amemorix_database_damaged", "1 if the last integrity check or a call since found damage.", damaged),
+            CounterMetricFamily("amemorix_database_damage_met", "Calls that met a damaged page.", value=damage_met),
+        ]
         if health is not None:
             stored, status, metrics = health
             vectors, chat = stored["embedding"], stored["chat"]
@@ -88,6 +93,9 @@ class Metrics:
                 CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
                 CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
             ]
+            if metrics.check_age is not None:
+                age = "Since the last integrity check; absent without one."
+                families.append(_gauge("amemorix_integrity_check_age_seconds", age, metrics.check_age))
             if metrics.backup_age is not None:
                 age = "Since the last good backup; absent without one."
                 families.append(_gauge("amemorix_backup_age_seconds", age, metrics.backup_age))

@@ -14,7 +14,7 @@ from ...errors import InvalidRequest
 from ...language.encoding import Encoding, encoding_of
 from ..records import LONGEST_LINE, Bad, Occurrences, Reader, Record, read_lines
 
-__all__ = ["CsvTable"]
+__all__ = ["COLUMNS", "CsvTable"]
 
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
 

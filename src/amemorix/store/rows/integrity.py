@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from ..ports import Connection
 from ..queries import array
 
+CATALOGUE = "sqlite_schema"
 
-def damage(db: Connection, *, deep: bool = False) -> list[str]:
-    """What SQLite's own check found, at most 20 lines; `deep` compares its indexes with the tables as well."""
-    lines = [str(row[0]) for row in db.run("integrity_deep" if deep else "integrity")]
-    return [] if lines == ["ok"] else lines
+
+def damage(db: Connection) -> list[str]:
+    """What SQLite's own quick check found, at most 20 lines."""
+    return _faults(db.run("integrity"))
+
+
+def tables(db: Connection) -> list[str]:
+    """Every table whose damage can be looked for, the database's own catalogue first."""
+    return [CATALOGUE, *(row[0] for row in db.run("tables_listed"))]
+
+
+def damage_of(db: Connection, table: str) -> list[str]:
+    """What SQLite's own whole check found in a table, and where its indexes differ from it; at most 20 lines."""
+    return _faults(db.run("integrity_of_table", table=table))
+
+
+def _faults(lines: Iterable[Any]) -> list[str]:
+    told = [str(line[0]) for line in lines]
+    return [] if told == ["ok"] else told
 
 
 def broken_references(db: Connection) -> dict[tuple[str, str], int]:

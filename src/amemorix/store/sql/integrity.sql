@@ -2,9 +2,10 @@
 -- only: sqlite
 pragma quick_check(20);
 
--- name: integrity_deep
+-- name: integrity_of_table
 -- only: sqlite
-pragma integrity_check(20);
+-- of a table with its indexes
+select * from pragma_integrity_check(:table) limit 20;
 
 -- name: reindex
 -- only: sqlite
