@@ -19,6 +19,7 @@ import random
 import re
 import shutil
 import signal
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC
@@ -30,13 +31,16 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import SystemClock
+from amemorix.errors import NotReady
 from amemorix.forgetting import files as purge_files
 from amemorix.forgetting import purge
 from amemorix.host.environment import Surroundings
 from amemorix.location import locate
+from amemorix.store import operations as operation_rows
 from amemorix.store import sqlite
 from amemorix.store.compaction import open_copy
 from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
+from amemorix.store.ports import Connection
 from amemorix.testing import HashEmbedder, stale_indexes
 from command_line import run, words
 from copies_model import Account, Held, Kind, Operation, World, ids_in, line, of_chat
@@ -423,13 +427,19 @@ async def purged(folder: Path) -> None:
 
 
 async def purge_ended(host: AMemorixHostService) -> None:
-    """Wait until no purge goes on."""
+    """Wait until no purge goes on, nor the rotation of the key after one."""
+
+    def going(db: Connection) -> bool:
+        keys = host.kernel.store.keys
+        return bool(operation_rows.purging(db) or (keys and operation_rows.wants_rotation(db, keys.current)))
+
     for _ in range(3000):
-        items = (await host.invoke(DELETE, {"action": "list_operations"}))["items"]
-        if all(one["status"] != "purging" for one in items):
-            return
+        with suppress(NotReady):
+            store = host.kernel.store
+            if not (await store.read(going) or store.exchanging):
+                return
         await asyncio.sleep(0.02)
-    raise AssertionError(f"a purge does not end: {items}")
+    raise AssertionError("a purge does not end")
 
 
 ROWS = "select content, deleted_at is not null from paragraphs where superseded_at is null"
