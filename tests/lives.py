@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
+import sys
+import threading
+import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -14,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from amemorix.host.operations import MODULES
+from amemorix.store import driver
 
-__all__ = ["Life", "Tell"]
+__all__ = ["NAMES", "Deadline", "Life", "Tell"]
 
 Tell = Callable[[Any], None]
 FORKS = multiprocessing.get_context("forkserver")
@@ -24,6 +29,11 @@ FORKS.set_forkserver_preload(
     ["amemorix.host.kernel", *OPERATIONS, "amemorix.testing", "hypothesis", "pytest", "life_preload"]
 )
 HUNG_SECONDS = 240.0
+NAMES = ("os.rename", "os.link", "os.remove")
+"""What changes which file has which name."""
+FOLDERS = ("os.mkdir", "os.rmdir", "os.truncate")
+STATEMENTS = ("commit", "vacuum", "pragma wal_checkpoint", "pragma journal_mode")
+"""What SQLite writes files with."""
 
 
 @cache
@@ -79,3 +89,67 @@ def lived(live: Callable[..., Awaitable[None]], mouth: Connection, args: tuple[A
         asyncio.run(live(mouth.send, *args))
     except BaseException:
         mouth.send(AssertionError(traceback.format_exc()))
+
+
+class Deadline:
+    """Kills this process at one of its operations on the files below a folder, or a moment later."""
+
+    def __init__(self, folder: Path, *, names_alone: bool = False) -> None:
+        """Count renames, links and removals; else also files opened for writing, folders, `fsync`, and SQLite's commits."""
+        self._folder = str(folder)
+        self._left = -1
+        self._seconds = 0.0
+        self.counted = 0
+        """Operations so far."""
+        if names_alone:
+            sys.addaudithook(lambda event, args: self._named(NAMES, event, args))
+        else:
+            sys.addaudithook(lambda event, args: self._named((*NAMES, *FOLDERS), event, args))
+            sys.addaudithook(self._opened)
+            self._count_synced()
+            self._count_statements()
+
+    def set(self, operations: int, seconds: float = 0.0) -> None:
+        """Die before the operation after so many, or so many seconds later."""
+        self._left, self._seconds = operations, seconds
+
+    def _count(self) -> None:
+        self.counted += 1
+        if self._left == 0:
+            if self._seconds:
+                threading.Thread(target=self._die_later, daemon=True).start()
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        self._left -= 1
+
+    def _die_later(self) -> None:
+        time.sleep(self._seconds)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _named(self, names: Collection[str], event: str, args: tuple[Any, ...]) -> None:
+        if event in names and self._folder in str(args[0]):
+            self._count()
+
+    def _opened(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR) and self._folder in str(args[0]):
+            self._count()
+
+    def _count_synced(self) -> None:
+        sync = os.fsync
+
+        def counted(file: Any) -> None:
+            self._count()
+            sync(file)
+
+        os.fsync = counted
+
+    def _count_statements(self) -> None:
+        connect = driver.connect
+
+        def traced(path: Path | str, **options: Any) -> driver.SqliteConnection:
+            db = connect(path, **options)
+            if self._folder in str(path):
+                db.set_trace_callback(lambda sql: self._count() if sql.lower().startswith(STATEMENTS) else None)
+            return db
+
+        driver.connect = traced

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,11 @@ from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
 from amemorix.store.sealed_files import size_of
 from disk_look import READABLE, files_below, not_random, without_plain_bytes
 from encrypted_memory import SECRET, encrypted_memory
-from lives import Life, Tell
+from lives import Deadline, Life, Tell
 
 WRITERS = 40
 ROUNDS = int(os.environ.get("AMEMORIX_ROTATION_KILLS", "3"))
 STRIDE = int(os.environ.get("AMEMORIX_ROTATION_STRIDE", "4"))
-STEPS = ("os.rename", "os.link", "os.remove")
-"""What changes which file has which name."""
 
 
 async def write(tell: Tell, host: AMemorixHostService, writer: int) -> None:
@@ -37,20 +34,6 @@ async def write(tell: Tell, host: AMemorixHostService, writer: int) -> None:
         if answer["success"]:
             tell({"stored": text})
         number += 1
-
-
-def die_before(step: int, folder: Path) -> None:
-    """Kill this process before it renames, links or removes a file of the memory for that time."""
-    left = step
-
-    def hook(event: str, args: tuple[Any, ...]) -> None:
-        nonlocal left
-        if event in STEPS and str(folder) in str(args[0]):
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left -= 1
-
-    sys.addaudithook(hook)
 
 
 async def live(tell: Tell, what: str, folder: Path) -> None:
@@ -65,7 +48,7 @@ async def live(tell: Tell, what: str, folder: Path) -> None:
                 group.create_task(write(tell, host, writer))
             await asyncio.sleep(0.1)
             if what.startswith("step"):
-                die_before(int(what.split()[1]), folder)
+                Deadline(folder, names_alone=True).set(int(what.split()[1]))
             while True:
                 tell({"begun": "rotate"})
                 answer = await host.invoke("memory_key_admin", {"action": "rotate"})
@@ -124,7 +107,7 @@ async def purge(tell: Tell, what: str, folder: Path) -> None:
         wish = {"action": "execute", "mode": "chat", "selector": "away"}
         deleted = await host.invoke("memory_delete_admin", wish)
         tell({"stored": "What was said here."})
-        die_before(int(what), folder)
+        Deadline(folder, names_alone=True).set(int(what))
         wish = {"action": "purge", "operation_id": deleted["operation_id"], "rotate": True}
         tell({"done": await host.invoke("memory_delete_admin", wish)})
 
@@ -160,7 +143,7 @@ async def test_a_process_killed_in_a_purge_that_rotates_the_key(tmp_path: Path) 
 async def switch(tell: Tell, what: str, folder: Path) -> None:
     """Encrypt a memory that is in the clear, or the opposite, and die before the N-th change of a file's name."""
     way, _, step = what.partition(" ")
-    die_before(int(step), folder)
+    Deadline(folder, names_alone=True).set(int(step))
     switched(folder, way)
     tell({"done": way})
 

@@ -255,6 +255,19 @@ def test_nothing_is_restored_where_another_process_is_at_work_that_is_no_daemon(
     lock.release()
 
 
+def test_nothing_is_restored_over_a_purge_that_was_cut_short(tmp_path: Path) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    good("invoke", "memory_delete_admin", "--json", '{"action": "execute", "mode": "chat", "selector": "c"}')
+    with closing(open_database(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+        db.execute("update delete_operations set status = 'purging'")  # as kill -9 leaves it
+        db.commit()
+    assert "A purge is not finished" in bad("restore", "--yes", id_)
+    good("invoke", "memory_delete_admin", "--json", '{"action": "purge", "operation_id": "d1"}')
+    good("restore", "--yes", id_)
+    assert paragraphs() == 0
+
+
 def test_a_daemon_does_it_while_it_runs(config: Path) -> None:
     with daemon(config):
         tell(TURNS[0])

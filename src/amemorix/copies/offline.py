@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from ..errors import StorageFailure
+from ..errors import Conflict, StorageFailure
+from ..store import operations as operation_rows
 from ..store.compaction import open_copy
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from ..store.keys import Keyring
@@ -48,13 +50,22 @@ class OfflineMemory:
     def restore(self, which: str) -> Restoration:
         """Put a backup in the place of the rows; `which` is an id, or any path.
 
-        Raises NotFound, Conflict if the backup is damaged, StorageFailure.
+        Raises NotFound, Conflict if the backup is damaged or a purge is not finished, StorageFailure.
         """
         path = Path(which).expanduser()
         is_path = path.is_dir() and len(path.parts) > 1
         backups = BackupFolder(self._folder, [*self._roots, *([path.resolve().parent] if is_path else [])], self._keys)
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
+        if self._database.exists():
+            with (
+                suppress(DatabaseError),
+                open_copy(self._database, self._keys) as db,
+            ):  # a damaged one tells of no purge
+                if operation_rows.purging(db):
+                    raise Conflict(
+                        "A purge is not finished: what it erases would come back. Start the memory, which finishes it, and try again."
+                    )
         put_in_place(self._folder, backup, self._keys, self._thread)
         takeover = DatabaseTakeover(
             self._folder, backups, "restore_backup", now=self._now, purge_again=self._purge_again,
