@@ -160,7 +160,8 @@ asyncio.run(main())
 async def test_a_daemon_that_was_killed_on_a_full_disk_is_read_and_purged(before: int, disk: Path) -> None:
     """Killed again and again: each start finds the room that it wants."""
     await stored(disk)
-    ended = subprocess.run([sys.executable, "-c", WRITES, str(disk), str(before)], check=False, capture_output=True)
+    command = [sys.executable, "-c", WRITES, str(disk), str(before)]
+    ended = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     config = disk / "config" / "a_memorix.toml"
     for _ in range(4):
