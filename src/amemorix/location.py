@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tomllib
@@ -10,16 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from .errors import InvalidConfig
+
 __all__ = [
-    "DATA_DIR", "TOKEN_ENV", "Location", "config_file", "configured_language", "data_folder", "data_home", "folder_note", "locate",
-    "project_folder",
-    "remembered_folder",
+    "DATA_DIR", "LOCK_FILE", "TOKEN_ENV", "Location", "config_file", "config_opened_with", "configured_language", "data_folder",
+    "data_home", "encryption_note", "folder_note", "locate", "project_folder", "refuse_within_data", "remembered_folder",
 ]  # fmt: skip
 
 DATA_DIR = "data/a-memorix"
 """`storage.data_dir` where the file does not name it."""
 TOKEN_ENV = "AMEMORIX_TOKEN"
 """`http.token_env` where the file does not name it."""
+LOCK_FILE = ".lock"
+"""The file in a data directory that its process locks; it tells the process and the configuration file."""
+ROWS = ("memory.db", "memory.keys", "indexes")
+"""Files and folders of which a data directory has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +59,68 @@ def configured_language(path: Path) -> Literal["en", "zh"] | None:
 
 
 def config_file(folder: Path) -> Path:
-    """The configuration file of the memory in a folder, written or not."""
+    """The configuration file of the memory in a folder, written or not; the folder of its data stands for the memory too."""
+    own = _written_in(folder)
+    if not own.exists() and _holds_data(data := folder.resolve()):
+        return _config_of(data) or own
+    return own
+
+
+def refuse_within_data(path: Path) -> None:
+    """Raise InvalidConfig, with the configuration file of that memory, if a configuration file that is not there would
+    begin a memory within the data of another."""
+    folder = project_folder(path.absolute()).resolve()
+    holders = {one: _config_of(one) for one in (folder, *folder.parents) if _holds_data(one)}
+    if not holders:
+        return
+    data, config = next((one for one in holders.items() if one[1]), next(iter(holders.items())))
+    if config:
+        text = f"{folder} is within {data}, where a memory keeps its data, and no other is begun there: its settings are {config}"
+    else:
+        text = (
+            f"{folder} is within {data}, where a memory keeps its data, and no other is begun there: name the configuration "
+            "file whose storage.data_dir it is"
+        )
+    raise InvalidConfig(f"{text}.", problems=[{"path": "storage.data_dir", "problem": text}], file=str(path))
+
+
+def config_opened_with(data: Path) -> str:
+    """The configuration file that the memory in a data directory was last opened with; empty if that is not known."""
+    try:
+        noted = json.loads((data / LOCK_FILE).read_text("utf-8"))["config"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return noted if isinstance(noted, str) else ""
+
+
+def _config_of(data: Path) -> Path | None:
+    """The configuration file whose memory keeps its data in a folder: the one it was opened with, or the one its place tells."""
+    noted = config_opened_with(data)
+    found = [Path(noted)] if noted and Path(noted).is_file() else []
+    if data.parts[-2:] == Path(DATA_DIR).parts:
+        found.append(_written_in(data.parents[1]))
+    for file in found:
+        place = locate(file)
+        if (
+            place is None or place.folder == data
+        ):  # one that is missing is written, and names this folder; a broken one tells so
+            return file
+    return None
+
+
+def _written_in(folder: Path) -> Path:
     beside = folder / "config" / "a_memorix.toml"
     return beside if beside.exists() else folder / "a_memorix.toml"
+
+
+def _holds_data(folder: Path) -> bool:
+    """Whether a folder is a data directory or a backup of one."""
+    try:
+        if (folder / LOCK_FILE).exists():
+            return any((folder / name).exists() for name in ROWS)
+        return (folder / "manifest.json").exists() and (folder / ROWS[0]).exists()
+    except OSError:
+        return False
 
 
 def data_folder(path: Path, given: str) -> Path:
@@ -86,6 +151,11 @@ def project_folder(path: Path) -> Path:
 def folder_note(path: Path) -> Path:
     """Where the data directory that the memory of a configuration file was last opened in is noted, unless it is `DATA_DIR`."""
     return path.with_name(f".{path.name}.data_dir")
+
+
+def encryption_note(path: Path) -> Path:
+    """Where it is noted that the encryption of the memory of a configuration file is being switched on or off."""
+    return path.with_name(f".{path.name}.encryption")
 
 
 def remembered_folder(path: Path) -> str:

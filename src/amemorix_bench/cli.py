@@ -273,6 +273,31 @@ def encryption(
         raise StorageFailure(f"A search may take {MOST_SEARCH} ×, and {LEAST_INGEST} × are to be stored.")
 
 
+@app.command()
+def soak(
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long the daemon is called.")] = 20.0,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Write the memory that it holds over calls here.")
+    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep the memory and the daemon's log here.")] = None,
+    settings: Settings = None,
+) -> None:
+    """Call a daemon for many minutes in many ways, and look whether the memory that it holds grows."""
+    from amemorix_bench.soak import run
+
+    report = asyncio.run(run(minutes, config=_patch(settings), data_dir=data_dir, csv_file=csv_file))
+    first, last = report.samples[0], report.samples[-1]
+    middle = report.last_half[0]
+    remark(
+        f"{last.calls:,} calls in {last.seconds:,.0f} s; answers: "
+        + ", ".join(f"{n:,} × {status}" for status, n in sorted(report.statuses.items()))
+    )
+    remark(
+        f"RSS, MiB: {first.rss_mib:.1f} after {first.calls:,} calls, {middle.rss_mib:.1f} after {middle.calls:,}, {last.rss_mib:.1f} at the end"
+    )
+    remark(f"slope of the last half: {report.slope:+.2f} MiB in 10,000 calls; the log has {last.log_bytes:,} bytes")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,

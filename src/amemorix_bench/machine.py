@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from .metrics import percentile
 
@@ -67,10 +68,10 @@ def _sync_milliseconds(folder: Path, times: int = 30) -> float:
     return percentile(taken, 50)
 
 
-def resident_mib() -> float:
-    """Resident memory of this process in MiB; its highest so far where the system does not tell the present one."""
+def resident_mib(process: int | Literal["self"] = "self") -> float:
+    """Resident memory of a process in MiB; the highest so far of this one where the system does not tell."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text("ascii", "replace").splitlines():
+        for line in Path(f"/proc/{process}/status").read_text("ascii", "replace").splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
     return peak_mib()

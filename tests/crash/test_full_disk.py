@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -128,3 +129,50 @@ async def test_a_backup_of_the_settings_is_whole_or_not_there(disk: Path) -> Non
         write_text(config, text + "# more\n", backups=3)
     assert config.read_text("utf-8") == text
     assert backups_of(config) == []
+
+
+WRITES = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from amemorix.testing import memory_host
+async def main():
+    disk = Path(sys.argv[1])
+    async with memory_host(disk) as host:
+        for number in range(int(sys.argv[2])):
+            note = {"external_id": f"k{number}", "chat_id": "c", "text": f"heron {number} " * 500}
+            assert (await host.invoke("ingest_text", note))["success"]
+        with (disk / "ballast").open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 12))
+            except OSError:
+                pass
+        for number in range(400):
+            note = {"external_id": f"e{number}", "chat_id": "c", "text": f"lorem ipsum {number} " * 1_400}
+            if not (await host.invoke("ingest_text", note))["success"]:
+                break
+        os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("before", [0, 60, 1_500])
+async def test_a_daemon_that_was_killed_on_a_full_disk_is_read_and_purged(before: int, disk: Path) -> None:
+    """Killed again and again: each start finds the room that it wants."""
+    await stored(disk)
+    command = [sys.executable, "-c", WRITES, str(disk), str(before)]
+    ended = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    config = disk / "config" / "a_memorix.toml"
+    for _ in range(4):
+        with daemon(config) as running:
+            async with httpx.AsyncClient(base_url=running.url, timeout=120) as web:
+                answer = (await web.post(f"{CALLS}/search_memory", json={"query": "which lamp", "chat_id": "d"})).json()
+                assert answer["success"] and answer["hits"][0]["content"] == "the lamp is red", answer
+    with daemon(config) as running:
+        async with httpx.AsyncClient(base_url=running.url, timeout=120) as web:
+            args = {"mode": "chat", "selector": "d", "purge": True}
+            erased = (await web.post(f"{CALLS}/memory_delete_admin/execute", json=args)).json()
+            assert erased["success"], erased
+            asked = {"query": "which lamp", "chat_id": "d"}
+            assert (await web.post(f"{CALLS}/search_memory", json=asked)).json()["hits"] == []

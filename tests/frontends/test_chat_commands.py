@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.chat_commands import Asked, ChatCommands
+from amemorix.fields import MAX_QUERY_CHARS
+from amemorix.frontends.chat_commands import _SAID, COMMANDS, Asked, ChatCommands  # pyright: ignore[reportPrivateUsage]
 from amemorix.frontends.python.calls import CallsOf
 from amemorix.frontends.transport import LocalMemory
 from conftest import Open
@@ -276,3 +278,47 @@ async def test_lines_of_a_list_stay_short_and_single(chat: Chat) -> None:
     listed: list[Any] = (await chat.ask(LIN, "/忘了")).splitlines()
     assert len(listed) == 3
     assert len(listed[1]) < 130
+
+
+LONGEST = 50_000
+ODD = {
+    "letters": "字" * LONGEST, "words": "kite " * (LONGEST // 5), "punctuation": "？！…" * (LONGEST // 3), "nuls": "\0" * LONGEST,
+    "a nul": "the kite\0 is red", "one sign": "~", "signs": "；。、", "numbers": "1 " * (LONGEST // 2), "a range": "1-999",
+    "backwards": "9-1", "a long number": "9" * LONGEST, "surrogate": "kite \ud800", "emoji": "🪁" * LONGEST,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("listed", [False, True], ids=["alone", "after a list"])
+async def test_whatever_follows_a_command_is_answered_in_a_sentence(
+    listed: bool, odd: str, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    for words in COMMANDS.values():
+        for word, language in ((words[0][0], "zh"), (words[1][0], "en")):
+            if listed:
+                await chat.say(LIN, "the kite is red")
+                assert await chat.say(LIN, "/forget") is not None
+            answer = await chat.commands.answer(
+                Asked(f"/{word} {ODD[odd]}", LIN, "group:42", "42", NAMES[LIN], id="odd")
+            )
+            assert answer is None or (
+                answer not in (_SAID["zh"]["failed"], _SAID["en"]["failed"]) and len(answer) < 2_000
+            )
+            if answer and odd in ("letters", "words", "nuls", "punctuation"):
+                assert bool(re.search("[一-鿿]", answer.replace("字", ""))) is (language == "zh"), answer[:200]
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING and one.name != "amemorix.calls"] == []
+
+
+async def test_a_search_that_is_too_long_says_how_much_is_taken(chat: Chat) -> None:
+    for command in ("/忘了", "/还记得"):
+        answer = await chat.ask(LIN, f"{command} {'字' * LONGEST}")
+        assert str(MAX_QUERY_CHARS) in answer and "太长" in answer
+    assert await chat.texts() == []
+    assert "too long" in await chat.ask(LIN, f"/forget {'x' * LONGEST}")
+
+
+async def test_what_is_longer_than_a_text_may_be_is_not_said_to_be_remembered(opened: Open) -> None:
+    chat = Chat(await opened(ingest={"max_text_chars": 500}))
+    answer = await chat.ask(LIN, f"/记得 {'字' * 501}")
+    assert "太长" in answer and "500" in answer
+    assert await chat.texts() == []

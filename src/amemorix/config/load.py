@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ..errors import InvalidConfig
 from ..locale import language_of, spoken
-from ..location import DATA_DIR, folder_note, remembered_folder
+from ..location import DATA_DIR, folder_note, refuse_within_data, remembered_folder
 from .document import Lines, Problem, dotted, missing_end, read_tables, read_text
 from .model import Config
 from .write import write_text
@@ -38,11 +38,12 @@ def write_new(path: Path, only: Collection[str] = ()) -> None:
     """Write a file that is not there: every setting with its default, or `only` some; comments are in the language that
     is spoken, or of the process's locale.
 
-    Raises InvalidConfig if it is gone and named the data folder of a memory.
+    Raises InvalidConfig if it is gone and named the data folder of a memory, or would stand within one.
     """
     from .schema import default_toml
 
     refuse_lost_folder(path, None, f"{path} is gone")
+    refuse_within_data(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, default_toml(spoken() or language_of(os.environ), only=only), backups=0)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
+from ..config.model import Encryption
 from ..errors import Conflict, StorageFailure
 from ..importing.staging import is_staged_id
 from ..indexes import snapshot
@@ -16,29 +23,47 @@ from ..store.compaction import open_copy
 from ..store.data_directory import BEFORE_MIGRATION, STAGED, index_folders, kind_by_name, purge_files
 from ..store.driver import PageKey
 from ..store.file_swap import DATABASE_FILE, REPLACED, decide, finish_exchange, incoming, link_or_copy
-from ..store.keys import Keyring, is_plain
-from ..store.private_files import private_opener
+from ..store.keys import KEYS_FILE, Keyring, is_plain, read_secret
+from ..store.lock import DirectoryLock
+from ..store.private_files import private_opener, replace_text
 from ..store.sealed_files import SealedWriter, is_sealed, opened_chunks
 from .backup_folder import BACKED_UP, SETTINGS, Backup, BackupFolder, take_keys_along
 from .backups import examined, room
 from .worker import CopyThread
 
-__all__ = ["BackupSwitch", "decrypt", "encrypt"]
+__all__ = ["BackupSwitch", "decrypt", "encrypt", "resume_switch"]
 
 BLOCK = 1 << 20
 PLAIN = PageKey(None)
 
 
-def encrypt(folder: Path, keys: Keyring) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """A switch under way: the data directory, how its database is from then on, and the SHA-256 of that file.
+
+    It is noted beside the settings, for whoever may write there may switch encryption off; the data directory alone has
+    no say in it, nor has any other file that is laid there.
+    """
+
+    folder: str
+    encrypted: bool
+    sha256: str
+
+
+_SWITCH = TypeAdapter(_Switch)
+
+
+def encrypt(folder: Path, keys: Keyring, note: Path | None = None) -> bool:
     """Put an encrypted copy in the place of a plain database; False if it is encrypted already.
 
-    What was in the clear is overwritten and removed, which the medium need not honour. Raises StorageFailure, Conflict.
+    What was in the clear is overwritten and removed, which the medium need not honour. With a `note`, a file beside the
+    settings that are to say so, `resume_switch` finishes what a crash cut short. Raises StorageFailure, Conflict.
     """
     database = folder / DATABASE_FILE
     finish_exchange(database)
     switched = is_plain(database)
     if switched:
-        _exchange(database, PLAIN, keys.page_key(), keys)
+        _exchange(database, PLAIN, keys.page_key(), keys, note)
     _wipe(folder / REPLACED, folder / BEFORE_MIGRATION)
     for place in index_folders(folder):
         snapshot.remove(place, _wipe)
@@ -52,13 +77,13 @@ def encrypt(folder: Path, keys: Keyring) -> bool:
     return switched
 
 
-def decrypt(folder: Path, keys: Keyring) -> bool:
+def decrypt(folder: Path, keys: Keyring, note: Path | None = None) -> bool:
     """The opposite; the keys stay, for backups that are encrypted with them."""
     database = folder / DATABASE_FILE
     finish_exchange(database)
     switched = database.exists() and not is_plain(database)
     if switched:
-        _exchange(database, keys.page_key(database), PLAIN, keys)
+        _exchange(database, keys.page_key(database), PLAIN, keys, note)
     (folder / REPLACED).unlink(missing_ok=True)
     (folder / BEFORE_MIGRATION).unlink(missing_ok=True)
     for place in index_folders(folder):
@@ -69,6 +94,35 @@ def decrypt(folder: Path, keys: Keyring) -> bool:
             _unseal(path, draft, keys)
             os.replace(draft, path)
     return switched
+
+
+def resume_switch(note: Path, settings: Encryption, folder: Path, environ: Mapping[str, str]) -> bool | None:
+    """Finish a switch that a crash cut short after its files were exchanged; whether the memory is encrypted from now on.
+
+    None if the database is not the file that the switch made: nothing was exchanged, or somebody laid another there.
+    Raises StorageFailure, which names the command, and DirectoryInUse.
+    """
+    try:
+        switch = _SWITCH.validate_json(note.read_bytes())
+    except (OSError, ValueError):
+        return None
+    lock = DirectoryLock(folder)
+    try:
+        database = folder / DATABASE_FILE
+        finish_exchange(database)
+        if switch.folder != str(folder) or not database.exists() or _sha256(database) != switch.sha256:
+            return None
+        finish, command = (encrypt, "enable") if switch.encrypted else (decrypt, "disable")
+        try:
+            secret = read_secret(settings, folder, environ)
+            finish(folder, Keyring.read(folder / KEYS_FILE, secret, cache_mb=settings.cache_mb))
+        except StorageFailure as exc:
+            raise StorageFailure(
+                f"`amemorix key {command}` was cut short, and cannot be finished: {exc}", **exc.details
+            ) from exc
+        return switch.encrypted
+    finally:
+        lock.release()
 
 
 class BackupSwitch:
@@ -124,7 +178,7 @@ class BackupSwitch:
             take_keys_along(keys.folder, new, keys)
 
 
-def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> None:
+def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring, note: Path | None) -> None:
     """Let a copy that is encrypted otherwise take the database's place; a crash leaves the one or the other."""
     log = database.with_name(f"{DATABASE_FILE}-wal")
     if log.exists() and log.stat().st_size:
@@ -138,10 +192,19 @@ def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring) -> N
         copy_rows.convert(database, to, read, write)
         replaced.unlink(missing_ok=True)
         link_or_copy(database, replaced)
+        if note:
+            switch = _Switch(str(database.parent), write.raw is not None, _sha256(to))
+            replace_text(note, json.dumps(asdict(switch)))
     except OSError as exc:
         to.unlink(missing_ok=True)
-        raise StorageFailure(f"{to} cannot be written: {exc.strerror}.", file=str(to)) from exc
+        path = str(exc.filename or to)
+        raise StorageFailure(f"{path} cannot be written: {exc.strerror}.", file=path) from exc
     decide(database)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _seal(path: Path, to: Path, keys: Keyring, *, as_: Path | None = None) -> None:

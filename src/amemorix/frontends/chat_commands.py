@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, MemoryFault, NotFound
+from ..fields import MAX_QUERY_CHARS
 from ..language.normalise import tokens
 from ..language.times import asks_something
 from ..lazy_regex import lazy_regex
@@ -90,6 +91,8 @@ _SAID: dict[Language, _Sayings] = {
         "corrected": "改好了。后悔了说“/恢复 {id}”。",
         "correction_outdated": "那句话已经变了，没有改；请再说一次“/纠正 ……”。",
         "undone": "已恢复原样。",
+        "too_long": "这太长了，最多 {n} 个字，什么也没有做。",
+        "unusable": "这里面有我读不了的内容，什么也没有做。",
         "failed": "记忆库出了问题，这次没有做成，请稍后再试。",
     },
     "en": {
@@ -127,6 +130,8 @@ _SAID: dict[Language, _Sayings] = {
         "corrected": "Corrected. `/restore {id}` undoes it.",
         "correction_outdated": "That text has changed meanwhile, nothing was corrected; say `/correct …` again.",
         "undone": "It is as it was.",
+        "too_long": "That is too long: at most {n} characters. Nothing was done.",
+        "unusable": "There is something in it that I cannot read. Nothing was done.",
         "failed": "The memory could not do that now; please try again later.",
     },
 }
@@ -222,6 +227,12 @@ class ChatCommands:
                     return await self._purge(asked, rest, say)
                 case _:
                     return await self._restore(asked, rest, say)
+        except InvalidRequest as exc:  # what they wrote, not the memory, is to be changed
+            limit = MAX_QUERY_CHARS if len(rest) > MAX_QUERY_CHARS and exc.details.get("field") == "query" else 0
+            if limit := exc.details.get("limit", limit):
+                return say["too_long"].format(n=limit)
+            log.info("the command %r of a chat was refused: %s", command, exc)
+            return say["unusable"]
         except MemoryFault:
             log.warning("the command %r of a chat failed", command, exc_info=True)
             return say["failed"]

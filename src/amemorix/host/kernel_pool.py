@@ -43,7 +43,7 @@ class KernelPool:
     ) -> SDKMemoryKernel:
         """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
         if folder not in self._locks:
-            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder, Path(self._status.config_file))
             await asyncio.to_thread(forget_incoming, folder / DATABASE_FILE)
         self._users[folder] += 1
         try:

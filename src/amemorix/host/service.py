@@ -97,7 +97,8 @@ class AMemorixHostService:
             configure_text=self.update_raw_config,
             reload=self.reload,
         )
-        self._kernels = KernelPool(surroundings or Surroundings.default(embed, chat), self._status)
+        self._surroundings = surroundings or Surroundings.default(embed, chat)
+        self._kernels = KernelPool(self._surroundings, self._status)
         self._kernel: SDKMemoryKernel | None = None
         self._underway: set[asyncio.Task[Any]] = set()
         self._changing = asyncio.Lock()
@@ -140,7 +141,7 @@ class AMemorixHostService:
                 return
             self._state, self._loop = "starting", asyncio.get_running_loop()
             try:
-                config, seen = await asyncio.to_thread(first_config, self.config_path)
+                config, seen = await asyncio.to_thread(first_config, self.config_path, self._surroundings.environ)
                 self._kernel = await self._kernels.open(config, data_folder(self.config_path, config), None)
             except BaseException:
                 self._state = "stopped"

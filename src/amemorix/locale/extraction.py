@@ -20,7 +20,7 @@ _UNREAD = re.compile(
     r"|facts/(language/.*|data/.*|classifier|reading|recall|ledger|succession)|episodes/(model|grouping|statements|window)"
     r"|models/(structured_chat|local/(onnx_graph|quantisation|bert_onnx|unigram|lac|minilm))|store/(queries|postgres)|ingest/summary_prompt"
     r"|corrections/plan_model|profiles/(items|statements)|search/(language/.*|context|query|spelling)|tuning/(questions|query_set)"
-    r"|facades/(?!access|rooms|texts).*|integrations/memory_tools|frontends/(chat_commands|reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
+    r"|facades/(?!access|rooms|texts).*|integrations/memory_tools|frontends/(chat_commands|repeated_faults|reference|type_stubs|http/(metrics|openapi|docs_page)))\.py"
 )
 """Modules whose strings are prompts, patterns, or for developers, and one that speaks both languages itself."""
 _UNREAD_NAMES = re.compile(r"what|fields|example|(NO_)?TEXT|INSTRUCTIONS|means|_REQUIRED|SCRIPT|\w*SYSTEM|__all__")

@@ -32,6 +32,8 @@ FORMAT = "amemorix-keys/1"
 LEAST_CHARS = 12
 """Of a passphrase."""
 COMMAND_SECONDS = 60
+MARK = "\ufeff"
+"""What some editors put before a text: a byte order mark."""
 CHECK_BYTES = 4
 """Of the checksum in a recovery code."""
 _ARGON2 = {"kdf": "argon2id", "memory_kib": 65_536, "iterations": 3, "lanes": 1}
@@ -73,6 +75,8 @@ class Secret:
 
     value: bytes = field(repr=False)
     is_key: bool = False
+    with_mark: Secret | None = None
+    """The same behind the byte order mark that it was given with: versions before 0.1.2 took the mark for a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,8 @@ class Keyring:
                 made._text, made._seen = text, seen
             return made
         except InvalidTag as exc:
+            if secret.with_mark:
+                return cls.read(file, secret.with_mark, cache_mb=cache_mb)
             raise StorageFailure(f"The secret does not fit {file}.", file=str(file), wrong_secret=True) from exc
         except OSError as exc:
             raise StorageFailure(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
@@ -368,16 +374,20 @@ def open_keyring(settings: Encryption, folder: Path, environ: Mapping[str, str],
     if not settings.enabled:
         if file.exists() and _first_page(database) and not is_plain(database):
             raise StorageFailure(
-                f"{database} is encrypted: set storage.encryption.enabled = true, and give its secret "
-                f"({settings.key_env}, key_file or key_command); `amemorix key disable` takes the encryption away.",
+                f"{database} is encrypted: set storage.encryption.enabled = true, as `amemorix key enable` does, and give its "
+                f"secret ({settings.key_env}, key_file or key_command); `amemorix key disable` takes the encryption away.",
                 field="storage.encryption.enabled",
             )
         return None
     if is_plain(database):
-        raise StorageFailure(
-            f"{database} is not encrypted, and storage.encryption.enabled is true: `amemorix key enable` encrypts it.",
-            field="storage.encryption.enabled",
-        )
+        if file.exists():
+            text = (
+                f"{database} is not encrypted, and storage.encryption.enabled is true: if you asked for that, `amemorix key "
+                "disable` keeps it so; `amemorix key enable` encrypts it. If you did not, somebody put it there."
+            )
+        else:
+            text = f"{database} is not encrypted, and storage.encryption.enabled is true: `amemorix key enable` encrypts it."
+        raise StorageFailure(text, field="storage.encryption.enabled")
     driver.cipher()
     secret = read_secret(settings, folder, environ)
     if not file.exists():
@@ -460,8 +470,10 @@ def _of_command(command: Iterable[str]) -> str:
 
 
 def _understood(text: str) -> Secret:
-    """64 hex digits or base64 of 32 bytes are a key, anything else a passphrase."""
+    """64 hex digits or base64 of 32 bytes are a key, anything else a passphrase; a byte order mark before them is passed over."""
     text = text.strip()
+    if text.startswith(MARK):
+        return replace(_understood(text.removeprefix(MARK)), with_mark=Secret(text.encode()))
     with suppress(ValueError):
         if len(text) == 64:
             return Secret(bytes.fromhex(text), is_key=True)

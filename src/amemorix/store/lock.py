@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import DirectoryInUse, StorageFailure
+from ..location import LOCK_FILE, config_opened_with
 from .private_files import make_private, private_opener, tighten
 
 __all__ = ["DirectoryLock", "holder"]
@@ -66,12 +67,13 @@ else:
 class DirectoryLock:
     """Operating-system locks on `<folder>/.lock` and, lest that is removed, on the folder; released when the process dies however it dies."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: Path | None = None) -> None:
+        """Lock a folder, and note in it the configuration file that names it. Raises DirectoryInUse, StorageFailure."""
         self.folder = folder
         with contextlib.ExitStack() as held:
             try:
                 make_private(folder)
-                self._file = held.enter_context(open(folder / ".lock", "a+", encoding="utf-8", opener=private_opener))
+                self._file = held.enter_context(open(folder / LOCK_FILE, "a+", encoding="utf-8", opener=private_opener))
                 self._folder = _opened(folder)
             except OSError as exc:
                 raise StorageFailure(
@@ -89,16 +91,20 @@ class DirectoryLock:
                     data_dir=str(folder), pid=owner,
                 ) from exc  # fmt: skip
             tighten(folder)
-            with contextlib.suppress(OSError):  # on a full disk the lock holds without the number
-                self._file.truncate(0)
-                os.write(self._file.fileno(), json.dumps({"pid": os.getpid()}).encode())
+            opened_with = str(config) if config else config_opened_with(folder)
+            self._kept = {"config": opened_with} if opened_with else {}
+            self._note({"pid": os.getpid(), **self._kept})
             self._held = held.pop_all()
 
     def release(self) -> None:
         """Let another process have the directory."""
-        with contextlib.suppress(OSError):
-            self._file.truncate(0)
+        self._note(self._kept)
         self._held.close()
+
+    def _note(self, told: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # on a full disk the lock holds without it
+            self._file.truncate(0)
+            os.write(self._file.fileno(), json.dumps(told).encode())
 
 
 def holder(folder: Path) -> int | None:
@@ -124,5 +130,5 @@ def _locking(folder: Path) -> int | None:
 def _noted(folder: Path) -> int | None:
     """The process that `.lock` names; one that has let go of the directory takes its name out."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return max(0, int(json.loads((folder / ".lock").read_text("utf-8"))["pid"])) or None
+        return max(0, int(json.loads((folder / LOCK_FILE).read_text("utf-8"))["pid"])) or None
     return None

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from .private_files import private_opener
 
-__all__ = ["RESERVE", "is_full", "make_room"]
+__all__ = ["RESERVE", "has_room", "is_full", "make_room"]
 
 log = logging.getLogger(__name__)
 RESERVE = ".reserve"
 RESERVE_BYTES = 4 << 20
 """For the log's index, without which SQLite cannot read, and for a purge of some thousand rows."""
 OPENING_BYTES = 1 << 19
-"""What opening takes of it: the rest stays for purges, and is not for ordinary writes."""
+"""What is to be free for opening: the rest stays for purges, and is not for ordinary writes."""
 PLENTY = 16
 """The room is kept where so many times as much is free."""
 
@@ -28,7 +28,8 @@ def make_room(folder: Path, *, erasing: bool = False) -> None:
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(folder).free
         if free < RESERVE_BYTES and file.exists():
-            os.truncate(file, 0 if erasing else max(0, file.stat().st_size - OPENING_BYTES))
+            wanted = RESERVE_BYTES if erasing else max(0, OPENING_BYTES - free)
+            os.truncate(file, max(0, file.stat().st_size - wanted))
             log.warning(
                 "the disk of %s is full: it is read and purged in the room that was kept, until there is more", folder
             )
@@ -43,6 +44,14 @@ def make_room(folder: Path, *, erasing: bool = False) -> None:
                 draft.replace(file)
             finally:
                 draft.unlink(missing_ok=True)
+
+
+def has_room(file: Path) -> bool:
+    """Whether there is room for what a file holds a second time, as where a log is brought into its database."""
+    try:
+        return shutil.disk_usage(file.parent).free >= file.stat().st_size
+    except OSError:
+        return True
 
 
 def is_full(folder: Path) -> bool:

@@ -25,7 +25,7 @@ from .migrations import check, migrate, sign
 from .ports import Connection, Unit
 from .private_files import create_private
 from .queries import SqliteConnection, connect, of_file
-from .reserve import is_full
+from .reserve import has_room, is_full
 
 __all__ = ["INCARNATION", "Database", "remains_beside"]
 
@@ -268,7 +268,9 @@ class Database:
         try:
             db = connect(self.path, key=self._key)
             check(db)
-            if frames and 0 <= (read := db.execute("pragma wal_checkpoint(passive)").fetchone()[1]) < frames:
+            # On a full disk the log stays as it is, and is read from: the room is kept for purges.
+            room = has_room(log_file)
+            if frames and room and 0 <= (read := db.execute("pragma wal_checkpoint(passive)").fetchone()[1]) < frames:
                 log.error(
                     "%s is damaged: of %d pages that were written last, those after %d cannot be read, and what was stored "
                     "with them is lost", log_file, frames, read,
@@ -332,6 +334,8 @@ class Database:
                 db, self._spoilt = fresh, False
             self._run(db, jobs)
         try:
+            if not has_room(self.path.with_name(f"{self.path.name}-wal")):
+                raise DatabaseError("the disk is full")
             db.execute("pragma wal_checkpoint(truncate)")
         except DatabaseError as exc:
             log.warning("the write-ahead log of %s was not folded in (%s); the next opening does it", self.path, exc)

@@ -10,19 +10,19 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ... import config as configuration
 from ...config.model import Config
 from ...copies.backup_folder import BackupFolder
 from ...copies.key_rotation import FilesByKey
 from ...copies.key_switch import BackupSwitch, decrypt, encrypt
 from ...errors import Conflict, InvalidRequest, StorageFailure
 from ...extras import require
-from ...host.environment import data_folder, first_config
+from ...host.environment import data_folder, first_config, patch_file
 from ...locale import told, word
+from ...location import encryption_note
 from ...store.file_swap import DATABASE_FILE
 from ...store.keys import KEYS_FILE, Keyring, is_plain, read_secret
 from ...store.lock import DirectoryLock
@@ -56,7 +56,7 @@ def init(
         secret = read_secret(settings.storage.encryption, folder, os.environ)
         code = typer.prompt(told("Recovery code"), hide_input=True) if recovery_code else ""
         Keyring.create(folder, secret, now=time.time(), recovery=code, database=folder / DATABASE_FILE)
-        _patched(config, {"storage.encryption.enabled": True})
+        patch_file(config, {"storage.encryption.enabled": True})
     say("The memory is encrypted from its first start on.", "green")
     remark(
         "Keep the secret elsewhere too, and a recovery code (`amemorix key recovery`): without them nothing can be read."
@@ -187,7 +187,7 @@ def _closed(path: Path) -> Generator[tuple[Config, Path]]:
         raise Conflict("The daemon has the memory open: stop it first.")
     config, _ = first_config(path.absolute())
     folder = data_folder(path.absolute(), config)
-    lock = DirectoryLock(folder)
+    lock = DirectoryLock(folder, path.absolute())
     try:
         yield config, folder
     finally:
@@ -205,8 +205,10 @@ def _switched(
     """Whether the memory was not so before, how many of its backups were switched with it, and all files as they are now."""
     folder, copies = keys.folder, BackupFolder(keys.folder, settings.backup.roots, keys)
     along = BackupSwitch(folder, copies, keys, encrypted=encrypted) if backups else None
-    switched = (encrypt if encrypted else decrypt)(folder, keys)
-    _patched(config, {"storage.encryption.enabled": encrypted})
+    note = encryption_note(config)
+    switched = (encrypt if encrypted else decrypt)(folder, keys, note)
+    patch_file(config, {"storage.encryption.enabled": encrypted})
+    note.unlink(missing_ok=True)
     return switched, along.carry_out() if along else 0, FilesByKey.found(folder, copies, keys)
 
 
@@ -215,14 +217,7 @@ def _make_secret(file: Path | None, config: Path) -> None:
         return
     with open(file, "x", encoding="utf-8", opener=private_opener) as new:
         new.write(secrets.token_hex(32) + "\n")
-    _patched(config, {"storage.encryption.key_file": str(file.absolute())})
-
-
-def _patched(config: Path, patch: dict[str, Any]) -> None:
-    text = configuration.patched(configuration.read_text(config) if config.exists() else "", patch)
-    after = configuration.parse(text, str(config))
-    config.parent.mkdir(parents=True, exist_ok=True)
-    configuration.write_text(config, text, backups=after.advanced.config_backups)
+    patch_file(config, {"storage.encryption.key_file": str(file.absolute())})
 
 
 def _day(at: float) -> str:

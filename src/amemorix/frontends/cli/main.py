@@ -16,6 +16,7 @@ import typer
 from ...locale import language_of, speaking
 from ...location import configured_language
 from ...version import program
+from ..repeated_faults import RepeatedFaults
 from .terminal import DEFAULT_CONFIG, FriendlyGroup, localised_command, translate_typer
 
 COMMANDS = {
@@ -154,6 +155,7 @@ def options(
 ) -> None:
     """Options before the command."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RepeatedFaults())
     handler.setFormatter(JsonLines() if log_format == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[handler])
 

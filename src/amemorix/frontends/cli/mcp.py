@@ -35,7 +35,5 @@ def mcp_command(
     from ..mcp.server import DefaultScope
     from ..mcp.stdio import serve
 
-    if config and config.is_dir():
-        folder = folder or config
     os.umask(UMASK)
-    asyncio.run(serve(folder, None if folder else config, DefaultScope(chat, user, everything)))
+    asyncio.run(serve(folder or config, DefaultScope(chat, user, everything)))

@@ -24,6 +24,7 @@ from ...location import (
     data_folder,
     data_home,
     project_folder,
+    refuse_within_data,
     remembered_folder,
 )
 
@@ -54,9 +55,13 @@ def _config_file(context: typer.Context, given: Path) -> Path:
 
 
 def require_memory(file: Path) -> None:
-    """Raise NotFound if there is no memory of a configuration file, written or with the defaults; nothing is made."""
+    """Raise NotFound if there is no memory of a configuration file, written or with the defaults; nothing is made.
+
+    Raises InvalidConfig if it would be within the data of another.
+    """
     if file.exists() or data_folder(file.absolute(), DATA_DIR).exists() or remembered_folder(file):
         return
+    refuse_within_data(file)
     folder = project_folder(file)
     place = folder if folder.parts else folder.absolute()
     own = data_home() / DEFAULT_CONFIG.name

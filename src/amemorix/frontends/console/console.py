@@ -23,6 +23,8 @@ __all__ = ["Console"]
 
 Page = Callable[[View], Awaitable[Response]]
 LANGUAGE, THEME = "amemorix_language", "amemorix_theme"
+LONGEST_NAME = 100
+"""Characters of the name of a file that is not there, in the answer."""
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -122,9 +124,10 @@ class Console:
 
     async def static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        file = files(__package__ or "").joinpath("static", name)
-        if "/" in name or name.startswith(".") or not file.is_file():
-            return fault_answer(NotFound(f"There is no file {name}."))
+        folder = files(__package__ or "").joinpath("static")
+        file = next((one for one in folder.iterdir() if one.name == name and one.is_file()), None)
+        if file is None:
+            return fault_answer(NotFound(f"There is no file {name[:LONGEST_NAME]}."))
         kind = TYPES.get(name.rpartition(".")[2], "application/octet-stream")
         headers = {**HEADERS, "Cache-Control": "max-age=3600"}
         return Response(file.read_bytes(), headers=headers, media_type=kind)

@@ -19,14 +19,12 @@ class _Memory(AsyncMemory):
     _door = "mcp"
 
 
-async def serve(folder: Path | None, config: Path | None, default: DefaultScope) -> None:
+async def serve(folder: Path | None, default: DefaultScope) -> None:
     """Run until the client hangs up, SIGTERM or SIGINT.
 
     The memory is opened by the first call, so a folder that is in use is said in answer to it, and tried again by the next.
     """
-    memory, closing = _Memory(config.parent if config else folder), asyncio.Lock()
-    if config:
-        memory.config_path = config.absolute()
+    memory, closing = _Memory(folder), asyncio.Lock()
 
     async def close() -> None:
         async with closing:

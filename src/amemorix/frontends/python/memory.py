@@ -38,7 +38,7 @@ ADDRESS = re.compile(
 class AsyncMemory(AsyncCalls):
     """A memory in a folder: `async with AsyncMemory("./memory") as memory: await memory.add("I live in Leeds", user="ann")`.
 
-    The folder may also be given by its configuration file (`….toml`). Opened by `open`, `async with` or the first call, all in one event loop. Its settings are in `a_memorix.toml` in the
+    The folder may also be given by its configuration file (`….toml`), or by the folder of its data. Opened by `open`, `async with` or the first call, all in one event loop. Its settings are in `a_memorix.toml` in the
     folder, written with the defaults; `settings` changes some of them (`{"embedding.provider": "none"}`). Where a daemon
     has the folder open, that daemon is asked, and looked for again when it has ended or moved. The default embedding model is fetched once in the background; until it
     is there, search goes by words. Raises DirectoryInUse where another process has the folder and is no daemon.
@@ -52,9 +52,9 @@ class AsyncMemory(AsyncCalls):
         if str(folder).startswith(("http://", "https://")):
             raise InvalidRequest(f"{folder} is an address, not a folder: Client asks the daemon there.", field="folder")
         given = Path(data_home() if folder is None else folder).expanduser().absolute()
-        named = given.suffix == ".toml"
-        self.folder = project_folder(given) if named else given
+        named = given.suffix == ".toml" or given.is_file()
         self.config_path = given if named else config_file(given)
+        self.folder = project_folder(self.config_path)
         self._settings = dict(settings or {})
         self._install_model = install_model
         self._opening: asyncio.Lock | None = None
@@ -129,7 +129,6 @@ class AsyncMemory(AsyncCalls):
             return await self._asking(daemon)
         from ...host.service import AMemorixHostService
 
-        await asyncio.to_thread(self.config_path.parent.mkdir, parents=True, exist_ok=True)
         host = AMemorixHostService(self.config_path)
         try:
             with speaking(_chosen_language(self._settings)):  # a configuration that is written has its comments in it
