@@ -65,9 +65,9 @@ def stored(config: Path, command: str) -> None:
     with Memory(config) as memory:
         memory.add(TEXT, user="ann")
         memory.search("peanuts", user="ann")
-    (HOME / "imports/staging/u0").mkdir(parents=True)
+    (HOME / "imports/staging/u00000000000000000000000000000000").mkdir(parents=True)
     if command == "enable":
-        (HOME / "imports/staging/u0/talk.txt").write_text("peanuts everywhere")
+        (HOME / "imports/staging/u00000000000000000000000000000000/talk.txt").write_text("peanuts everywhere")
 
 
 def killed(config: Path, command: str, step: int) -> bool:

@@ -52,8 +52,8 @@ def test_a_memory_is_encrypted_from_the_start() -> None:
 def test_encryption_is_switched_on_and_off_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     tell(*TURNS)
     good("backup")
-    (HOME / "imports/staging/u0").mkdir(parents=True)
-    (HOME / "imports/staging/u0/talk.txt").write_text("peanuts everywhere")
+    (HOME / "imports/staging/u00000000000000000000000000000000").mkdir(parents=True)
+    (HOME / "imports/staging/u00000000000000000000000000000000/talk.txt").write_text("peanuts everywhere")
     assert in_the_clear()
     said = good("key", "enable")
     backup = next(HOME.glob("backups/*/memory.db"))
@@ -71,7 +71,7 @@ def test_encryption_is_switched_on_and_off_and_loses_nothing(monkeypatch: pytest
     assert "in the clear" in good("key", "disable")
     assert held() == 2
     assert is_plain(HOME / "memory.db")
-    assert (HOME / "imports/staging/u0/talk.txt").read_text() == "peanuts everywhere"
+    assert (HOME / "imports/staging/u00000000000000000000000000000000/talk.txt").read_text() == "peanuts everywhere"
     good("key", "enable")
     assert held() == 2
 
