@@ -18,7 +18,7 @@ from daemon_process import Running, daemon
 from entrance import call, refused, told
 
 SETTLE = "memory_runtime_admin"
-LINES = 300
+LINES = 40
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ class EmbeddingWorker:
         self._clock = clock
         self._relations = RelationEmbeddingQueue(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
+        self._prompt_pool = ThreadPoolExecutor(threads, "amemorix-embed-now")  # at work only while the other rests
         self._ahead = settings.batch_size * threads * BATCHES_AHEAD
         self._awaited: list[Sequence[int]] = []
         self._calls = 0
@@ -166,6 +167,7 @@ class EmbeddingWorker:
     def close(self) -> None:
         """Let the threads go."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._prompt_pool.shutdown(wait=True, cancel_futures=True)
 
     async def _embed_paragraphs(self, target: Filling, now: float) -> bool:
         """Embed the next paragraphs, first those that a call waits for, of the smallest call; False if none is due."""
@@ -197,7 +199,7 @@ class EmbeddingWorker:
         """What becomes of a batch, made part by part on the embedding threads, once nobody searches or a moment passed.
 
         When a further call than those counted waits for vectors, the parts that are not begun are left for later. What goes
-        `first` waits for nobody.
+        `first` waits for nobody, and has threads of the same priority as the caller's.
         """
 
         def in_turn(part: Sequence[P]) -> list[T]:
@@ -207,7 +209,7 @@ class EmbeddingWorker:
 
         size, loop = self._settings.batch_size, asyncio.get_running_loop()
         parts = [batch[i : i + size] for i in range(0, len(batch), size)]
-        work = [loop.run_in_executor(self._pool, in_turn, part) for part in parts]
+        work = [loop.run_in_executor(self._prompt_pool if first else self._pool, in_turn, part) for part in parts]
         return [one for part in await asyncio.gather(*work) for one in part]
 
     async def _keep(self, target: Filling, outcomes: Sequence[ParagraphVectors | _Failure]) -> None:
