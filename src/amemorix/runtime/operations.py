@@ -183,7 +183,7 @@ class Settled(Response):
     )
 
 
-@ops.operation("memory_runtime_admin", "settle", role="read")
+@ops.operation("memory_runtime_admin", "settle")
 async def settle(kernel: SDKMemoryKernel, request: Settle) -> Settled:
     """Wait until what was written has been read, has its vectors and is in the indexes; after so long tell what still waits."""
     if await kernel.settles_within(request.seconds):
