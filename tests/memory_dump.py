@@ -8,7 +8,7 @@ from typing import Any
 from amemorix import AMemorixHostService
 from entrance import reading
 
-__all__ = ["every_row", "tables"]
+__all__ = ["every_row", "tables", "tables_of"]
 
 NOT_COMPARED = ("changes", "document_changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "tasks", "meta", "name_news",
                 "audit")  # fmt: skip
@@ -21,7 +21,7 @@ NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_new
 async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
     """Table -> its rows, sorted; episodes by what they tell."""
     with reading(host) as db:
-        return _tables(db)
+        return tables_of(db)
 
 
 async def every_row(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
@@ -42,7 +42,8 @@ def _names(db: sqlite3.Connection) -> list[str]:
     return [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
 
 
-def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+def tables_of(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """The same of an open database."""
     found = {
         name: sorted(db.execute(f"select {_columns(db, name)} from {name}").fetchall(), key=repr)
         for name in _names(db)

@@ -286,6 +286,8 @@ __all__ = [
     "SetDocuments",
     "SetOverride",
     "Settings",
+    "Settle",
+    "Settled",
     "ShownVectors",
     "Snapshot",
     "Snapshots",
@@ -2055,7 +2057,7 @@ class IngestMessages(TypedDict, total=False):
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
-    wait: Literal['', 'indexed', 'vectors']
+    wait: Literal['', 'stored', 'indexed', 'searchable', 'vectors']
 
 
 class IngestResult(TypedDict):
@@ -2090,6 +2092,7 @@ class IngestSummary(TypedDict, total=False):
     time_end: Moment
     tags: list[str]
     messages: Sequence[Message] | Sequence[Mapping[str, Any]]
+    wait: Literal['', 'stored', 'indexed', 'searchable', 'vectors']
 
 
 class IngestText(TypedDict, total=False):
@@ -2118,13 +2121,13 @@ class IngestText(TypedDict, total=False):
     relations: Sequence[RelationInput]
     external_id: str
     same_text: Literal['store', 'keep', 'merge']
-    wait: Literal['', 'indexed', 'vectors']
+    wait: Literal['', 'stored', 'indexed', 'searchable', 'vectors']
 
 
 class IngestTexts(TypedDict, total=False):
     """Arguments of `ingest_texts`."""
     items: Required[Sequence[IngestText]]
-    wait: Literal['', 'indexed', 'vectors']
+    wait: Literal['', 'stored', 'indexed', 'searchable', 'vectors']
 
 
 class KernelSearchRequest(TypedDict, total=False):
@@ -3321,6 +3324,19 @@ class Settings(TypedDict):
     formats: list[FormatItem]
     statuses: list[str]
     data_dir: str
+
+
+class Settle(TypedDict, total=False):
+    """How long to wait."""
+    seconds: float
+
+
+class Settled(TypedDict):
+    """Whether the background has caught up with what was written."""
+    success: bool
+    warnings: list[str]
+    settled: bool
+    waiting: dict[str, int]
 
 
 class ShownVectors(TypedDict):

@@ -39,7 +39,7 @@ async def run_forever(
     """Take step after step, until cancelled.
 
     After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and
-    `busy_share` while `is_busy`; after one that found nothing `pause` seconds, or until `wake`; after failures ever longer.
+    `busy_share` while `is_busy`; after one that found nothing `pause` seconds; after failures ever longer. `wake` ends the first two.
     """
     next_pause = pause if callable(pause) else lambda: pause
     first = rest = next_pause()
@@ -61,14 +61,14 @@ async def run_forever(
             continue
         rest = first
         spent = time.perf_counter() - started
-        if worked:
-            await asyncio.sleep(spent * (max(idle_share, busy_share) if is_busy() else idle_share))
-        elif wake is None:
-            await asyncio.sleep(next_pause())
+        share = max(idle_share, busy_share) if is_busy() else idle_share
+        resting = spent * share if worked else next_pause()
+        if wake is None or not resting:
+            await asyncio.sleep(resting)
         else:
             with contextlib.suppress(TimeoutError):
                 # not wait_for: before Python 3.12 it can swallow a cancellation
-                async with asyncio.timeout(next_pause()):
+                async with asyncio.timeout(resting):
                     await wake.wait()
 
 

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from ..errors import NotFound
 from ..frontends.python.blocking import Client
 from ..frontends.python.blocking import Memory as NativeMemory
+from ..frontends.python.calls import default_wait
 from ..frontends.python.foreign_items import MOST_HITS, PAGE, ForeignItems, Row, chat_of
 from ..lazy_regex import lazy_regex
 from .mem0_filters import matches
@@ -90,7 +91,7 @@ class Memory:
         shared = {**ids, "metadata": _without_ids(metadata or {}, {}), "created_at": now, "updated_at": now}
         shared |= {"expiration_date": until} if until else {}
         where = {"chat_id": chat_of(ROOT, (ids.get(key, "") for key in IDS)), "user_id": ids.get("user_id", "")}
-        where |= {"source": SOURCE, "expires_at": _expiry(until)}
+        where |= {"source": SOURCE, "expires_at": _expiry(until), "wait": default_wait(len(turns))}
         told: list[dict[str, Any]] = []
         for turn in turns:
             name = {"actor_id": turn["name"]} if turn.get("name") else {}

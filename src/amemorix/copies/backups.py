@@ -24,7 +24,7 @@ from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.keys import KEYS_FILE, Keyring, is_plain
 from ..store.metadata_store import MetadataStore, noted
-from ..store.migrations import build, check, migrations
+from ..store.migrations import check
 from ..store.queries import DatabaseError
 from ..store.sealed_files import new_file
 from .backup_folder import MANIFEST, SETTINGS, Backup, BackupFolder, Reason, sealed, take_keys_along
@@ -279,9 +279,7 @@ def put_in_place(data: Path, backup: Backup, keys: Keyring | None, thread: CopyT
         else:
             with open_copy(backup.database, keys, unchanged=True) as db:
                 copy_rows.copy(db, to, thread.so_far, keys)
-        with open_copy(to, keys) as db:
-            build(db, migrations()[-1][0])
-        copy_rows.begin_history(to, keys)
+        copy_rows.make_ready(to, keys)
     except (OSError, DatabaseError, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):

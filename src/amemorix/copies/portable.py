@@ -292,6 +292,7 @@ def built(
     try:
         with building(to, header.schema, keys) as db, key.reading(path) as file:
             _fill(db, header, file, path, thread)
+        copy_rows.make_ready(to, keys)
     except (DatabaseError, OSError, OverflowError, ValueError) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (OSError, OperationalError)):
@@ -300,7 +301,6 @@ def built(
     except BaseException:
         to.unlink(missing_ok=True)
         raise
-    copy_rows.begin_history(to, keys)
     return header
 
 

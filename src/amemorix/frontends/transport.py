@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
+import time
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from ..audit_context import Grant, entered_by
-from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady
+from ..errors import Forbidden, InvalidRequest, MemoryFault, NotReady, TimedOut, fault_of
 from ..locale import spoken
 from ..location import TOKEN_ENV
 from .daemon import Daemon
@@ -26,6 +28,8 @@ __all__ = ["DaemonMemory", "LocalMemory", "Refused", "client_of"]
 JSON = {"Content-Type": "application/json"}
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
+SETTLE_SECONDS = 5.0
+"""The longest that one call waits for a daemon's background."""
 
 
 class Refused(MemoryFault):
@@ -66,8 +70,25 @@ class DaemonMemory:
             raise Forbidden(f"The daemon refused: {answer['error']}")
         return answer
 
-    async def settle(self) -> None:
-        """The daemon makes its vectors in the background."""
+    async def settle(self, timeout: float | None = None) -> None:
+        """Wait until the daemon's background has caught up. Raises TimedOut after `timeout` seconds, NotReady if nobody answers.
+
+        It is asked again and again, so that no call is in the way of a restart for long.
+        """
+        given = self._client.timeout.read
+        longest = SETTLE_SECONDS if given is None else min(SETTLE_SECONDS, given / 2)
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            seconds = max(0.0, min(longest, until - time.monotonic()))
+            answer = await self.invoke("memory_runtime_admin", {"action": "settle", "seconds": seconds})
+            if fault := fault_of(answer):
+                raise fault
+            if answer["settled"]:
+                return
+            if time.monotonic() >= until:
+                raise TimedOut(
+                    f"Not everything had caught up after {timeout:g} s.", seconds=timeout, waiting=answer["waiting"]
+                )
 
     async def stage(self, path: Path) -> dict[str, Any]:
         """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""
@@ -110,8 +131,8 @@ class LocalMemory:
         with entered_by(self._door, self._grant):
             return await self._host.invoke(component_name, args)
 
-    async def settle(self) -> None:
-        await self._host.settle()
+    async def settle(self, timeout: float | None = None) -> None:
+        await self._host.settle(timeout)
 
     async def stage(self, path: Path) -> dict[str, Any]:
         staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)

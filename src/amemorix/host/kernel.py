@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -63,6 +65,7 @@ from ..search.context import ContextBuilder
 from ..search.service import SearchService
 from ..spaces.service import VectorSpaces
 from ..store import changes as change_log
+from ..store import operations as operation_rows
 from ..store.access import TimeZones
 from ..store.keys import Keyring
 from ..store.ports import Connection
@@ -208,6 +211,7 @@ class SDKMemoryKernel:
         self.integrity = IntegrityService(store, settings=config.advanced, clock=clock)
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
+        self._settling: asyncio.Task[None] | None = None
         self.paused = False
 
     def model_has_come(self) -> bool:
@@ -302,8 +306,8 @@ class SDKMemoryKernel:
         self.paused = True
         self.vectors.embedding.give_way()
         self.changes.give_way()
-        await end_tasks(self._loops)
-        self._loops = []
+        await end_tasks([*self._loops, *([self._settling] if self._settling else [])])
+        self._loops, self._settling = [], None
 
     async def close(self) -> None:
         """End everything and let go of the parts, also if something fails before."""
@@ -347,6 +351,34 @@ class SDKMemoryKernel:
             for deriver in self.derivers.values():
                 await deriver.drain()
         await self.maintenance.follow()
+
+    async def settles_within(self, seconds: float) -> bool:
+        """Whether everything has caught up within so many seconds.
+
+        What was begun goes on after them, for the next who asks: work that was ended with each wait might never be done.
+        """
+        until, anew = time.monotonic() + seconds, False
+        while not anew:
+            anew = self._settling is None or self._settling.done()
+            if anew:  # in a context of its own: what it writes is not the doing of who waits
+                self._settling = asyncio.create_task(self.settle(), context=contextvars.Context())
+                self._settling.add_done_callback(lambda done: done.cancelled() or done.exception())
+            settling = self._settling
+            assert settling is not None
+            await asyncio.wait({settling}, timeout=max(0.0, until - time.monotonic()))
+            if self.paused or not settling.done() or settling.cancelled():  # or another kernel may have taken over
+                return False
+            settling.result()
+        return True
+
+    async def waiting(self) -> dict[str, int]:
+        """What the background has not caught up with: its name -> changes, paragraphs without vectors, chats to summarise."""
+        known = await self.statistics()
+        embedding, purging = known["embedding"], await self.store.read(operation_rows.purging)
+        found = {**known["lag"], "summaries": known["summaries_waiting"], "purges": len(purging)}
+        if embedding["state"] not in ("off", "idle"):
+            found["vectors"] = max(1, embedding["pending"])
+        return {name: count for name, count in found.items() if count}
 
     async def statistics(self) -> dict[str, Any]:
         """Counts, lag of every projection, and the state of the model."""

@@ -233,7 +233,10 @@ class AMemorixHostService:
                         return
                     await asyncio.sleep(0)
         except TimeoutError as exc:
-            raise TimedOut(f"Not everything had caught up after {timeout:g} s.", seconds=timeout) from exc
+            waiting = await self.kernel.waiting()
+            raise TimedOut(
+                f"Not everything had caught up after {timeout:g} s.", seconds=timeout, waiting=waiting
+            ) from exc
 
     # calls
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 
 from ..clock import Clock
@@ -106,7 +107,14 @@ class Vectors:
 
     async def wait_error(self, rows: Sequence[int]) -> str:
         """Why these paragraphs have no vectors, once they have or will not soon; empty if they have."""
-        return await self.embedding.wait_error(rows) if self.embedding.adopted else self.why_none
+        return await self.embedding.wait_error(rows, math.inf) if self.embedding.adopted else self.why_none
+
+    async def search_error(self, rows: Sequence[int], seconds: float) -> str:
+        """Why a search does not find these paragraphs by all that it goes by, once it does or will not within so many seconds;
+        empty if it does, as where there is no model."""
+        if self.embedding.adopted:
+            return await self.embedding.wait_error(rows, seconds, unread=False)
+        return self.why_none if self.waits else ""
 
     def release(self) -> None:
         """Let go of the borrowed model; blocking."""

@@ -30,13 +30,18 @@ DISABLED = "disabled"
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
 Wait = Annotated[
-    Literal["", "indexed", "vectors"],
+    Literal["", "stored", "indexed", "searchable", "vectors"],
     Field(
-        description="Return once every index lists it (`indexed`), or once its vectors are made (`vectors`), at the latest after "
-        "`embedding.timeout_seconds`; without it as soon as it is stored, and words find it from then on."
+        description="Return as soon as it is stored (`stored`, as without it), and words find it from then on; once a search finds it by "
+        "meaning too (`searchable`: its vectors are made before all others), at the latest after ten seconds; once every index "
+        "lists it (`indexed`); or once its vectors are made (`vectors`), at the latest after `embedding.timeout_seconds`. Without an "
+        "embedding model, words are all that a search goes by: then `searchable` waits for nothing."
     ),
 ]
 """What a call that stores waits for."""
+WAITS: tuple[Wait, ...] = ("", "stored", "indexed", "searchable", "vectors")
+"""From the shortest to the longest."""
+SEARCHABLE_SECONDS = 10.0
 WAIT_ERROR = "Why what `wait` asks for is not there, such as the model's error; empty if it is. The text is stored."
 
 
@@ -226,6 +231,7 @@ class IngestSummary(_Ingest):
         description="What was said, stored as by `ingest_messages`; without an `external_id` of its own, a turn is known "
         "by the call's and its place.",
     )
+    wait: Wait = ""
 
 
 class IngestMessages(_Ingest):
@@ -334,8 +340,10 @@ class MessagesResult(Response):
 async def wait_error(kernel: SDKMemoryKernel, wait: Wait, stored: Iterable[Stored | None]) -> str:
     """Why what a call waits for is not there, once it is there or cannot be."""
     rows = [row for one in stored if one for row in one.paragraphs]
-    if not wait or not rows:
+    if wait in ("", "stored") or not rows:
         return ""
+    if wait == "searchable":  # a search takes up what has changed before it looks
+        return await kernel.vectors.search_error(rows, SEARCHABLE_SECONDS)
     error = await kernel.vectors.wait_error(rows) if wait == "vectors" else ""
     await kernel.maintenance.follow()
     return error
@@ -358,7 +366,8 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    longest: Wait = max([request.wait, *(item.wait for item in request.items)])  # "" < "indexed" < "vectors"
+    waits: list[Wait] = [request.wait, *(item.wait for item in request.items)]
+    longest = max(waits, key=WAITS.index)
     return TextsResult(
         results=[_one(one.external_ids[0], one) for one in outcomes],
         wait_error=await wait_error(kernel, longest, [stored for one in outcomes for stored in one.stored]),
@@ -373,9 +382,12 @@ async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> Ing
     writes = kernel.summaries.writes
     outcome = await kernel.ingest.store(request, summarised=writes)
     if clean_text(request.text) or outcome.filtered:
-        return _one(request.external_id, outcome)
-    reason = ("" if writes else "kept_messages") if outcome.waits else "nothing_new"
-    return _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
+        answer = _one(request.external_id, outcome)
+    else:
+        reason = ("" if writes else "kept_messages") if outcome.waits else "nothing_new"
+        answer = _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
+    answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
+    return answer
 
 
 @ops.operation("ingest_messages", effect="write")

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ..errors import NotReady
 from ..extras import require
 from ..frontends.python.blocking import Client, Memory
-from ..frontends.python.calls import added_of
+from ..frontends.python.calls import added_of, default_wait
 from ..frontends.python.foreign_items import MOST_HITS, ORDERS, PAGE, ForeignItems, Row, chat_of, compared, names_of
 from ..language.normalise import clean_text
 
@@ -149,7 +149,8 @@ class AMemorixStore(BaseStore):
                 gone += [row["id"] for row in rows]
             new.append(told)
         for told in new:
-            if refused := added_of(self._memory.call("ingest_text", told)).refused:
+            stored = self._memory.call("ingest_text", {**told, "wait": default_wait(len(new))})
+            if refused := added_of(stored).refused:
                 raise NotReady(f"The memory took nothing for {told['chat_id']!r} ({refused}).", reason=refused)
         if gone:
             self._memory.forget(id=gone)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import InvalidRequest, NotReady
 from ..frontends.python.blocking import Client, Memory
-from ..frontends.python.calls import Answering, AsyncCalls, scope_of
+from ..frontends.python.calls import Answering, AsyncCalls, default_wait, scope_of
 from ..frontends.python.memory import AsyncClient, AsyncMemory
 from ..frontends.python.results import Hits, Memo
 
@@ -35,8 +35,8 @@ class _Threaded(AsyncCalls):
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
         return await asyncio.to_thread(self._memory.call, component_name, args or {})
 
-    async def settle(self) -> None:
-        await asyncio.to_thread(self._memory.settle)
+    async def settle(self, timeout: float | None = None) -> None:
+        await asyncio.to_thread(self._memory.settle, timeout)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._memory.close)
@@ -68,7 +68,8 @@ class ScopedMemory:
         # A user_id beside a chat would make the chat their private one; who speaks is said by each turn.
         where = {"chat_id": self.chat} if self.chat else {"user_id": self.user}
         answer = await self.calls.call(
-            "ingest_messages", {"messages": [dict(one) for one in turns], "source": source, **where}
+            "ingest_messages",
+            {"messages": [dict(one) for one in turns], "source": source, "wait": default_wait(len(turns)), **where},
         )
         if answer["reason"]:
             raise NotReady(

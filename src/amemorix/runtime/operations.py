@@ -166,6 +166,32 @@ class ReloadStatus(Response):
     needs_restart: list[str] = Field(default_factory=list, description="Settings that wait for the process to restart.")
 
 
+class Settle(Request):
+    """How long to wait."""
+
+    seconds: float = Field(30.0, ge=0, le=600, description="The longest to wait.")
+
+
+class Settled(Response):
+    """Whether the background has caught up with what was written."""
+
+    settled: bool = True
+    waiting: dict[str, int] = Field(
+        default_factory=dict,
+        description="What still waits, and how much of it: changes for an index or for what is derived, by its name in `lag` of "
+        "`memory_stats`; paragraphs for `vectors`; chats for `summaries`; operations for `purges`.",
+    )
+
+
+@ops.operation("memory_runtime_admin", "settle")
+async def settle(kernel: SDKMemoryKernel, request: Settle) -> Settled:
+    """Wait until what was written has been read, has its vectors and is in the indexes; after so long tell what still waits."""
+    if await kernel.settles_within(request.seconds):
+        return Settled()
+    waiting = await kernel.waiting()
+    return Settled(settled=not waiting, waiting=waiting)
+
+
 @ops.operation("memory_runtime_admin", "save", effect="write")
 async def save(kernel: SDKMemoryKernel, request: NoArguments) -> Saved:  # noqa: ARG001
     """Write the snapshots of the indexes now."""

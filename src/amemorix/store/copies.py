@@ -16,7 +16,7 @@ from . import compaction
 from .compaction import one_transaction, open_copy
 from .driver import IntegrityError, PageKey
 from .keys import Keyring
-from .migrations import build
+from .migrations import build, migrations
 from .ports import Connection
 from .private_files import create_private, sync_file
 from .queries import DatabaseError, SqliteConnection, array, connect, of_file
@@ -132,10 +132,12 @@ def faults(db: Connection) -> list[str]:
     return [*found, *([f"{broken} rows point to rows that are not there"] if broken else [])]
 
 
-def begin_history(path: Path, keys: Keyring | None) -> None:
-    """Let a copy be a database with a history of its own: no index that was made of other rows fits it."""
-    with open_copy(path, keys) as db, one_transaction(db):
-        change_log.put(db, INCARNATION, secrets.token_hex(8))
+def make_ready(path: Path, keys: Keyring | None) -> None:
+    """Bring a copy up to the program's schema, with a history of its own: no index that was made of other rows fits it."""
+    with open_copy(path, keys) as db:
+        build(db, migrations()[-1][0])
+        with one_transaction(db):
+            change_log.put(db, INCARNATION, secrets.token_hex(8))
     sync_file(path)
 
 
@@ -209,8 +211,8 @@ def building(path: Path, schema: int, keys: Keyring | None = None) -> Generator[
     """
     with open_copy(path, keys) as db:
         db.execute("pragma synchronous = off")
-        db.execute("pragma foreign_keys = off")
         build(db, schema)
+        db.execute("pragma foreign_keys = off")
         db.execute("begin immediate")
         triggers = db.run("triggers_listed").fetchall()
         for _, drop in triggers:

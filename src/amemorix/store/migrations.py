@@ -54,8 +54,7 @@ def migrate(db: SqliteConnection, backup: Path, key: PageKey | None = None) -> l
         create_private(backup)
         with closing(driver.connect(backup, key=key)) as target:
             db.backup(target)
-    for number, name, sql in pending:
-        _apply(db, number, name, sql)
+    build(db, migrations()[-1][0])
     _repair(db)
     return [name for _, name, _ in pending]
 
@@ -76,7 +75,13 @@ def sign(db: SqliteConnection, program: str) -> None:
 
 
 def build(db: SqliteConnection, schema: int) -> None:
-    """Bring a database that is empty, or of an older schema, up to one that may be older than the program's."""
+    """Bring a database that is empty, or of an older schema, up to one that may be older than the program's.
+
+    Rows that a change deletes take those along that belong to them, and leave nothing on the pages: a connection that
+    was not told so would leave rows that point to nothing.
+    """
+    db.execute("pragma foreign_keys = on")
+    db.execute("pragma secure_delete = on")
     found = _version(db)
     for number, name, sql in migrations():
         if found < number <= schema:

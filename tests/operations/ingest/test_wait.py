@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from amemorix.models.host.embedder import HostEmbedder
 from amemorix.testing import HashEmbedder, pause_background
 from conftest import Open
 from entrance import call, contents, hits, refused, rows, said, told
+from pace import until
 
 VECTORS = "select count(*) from embeddings where length(vector) > 0"
 
@@ -137,3 +139,74 @@ async def test_many_texts_are_waited_for_together(dense_host: AMemorixHostServic
     answer = await call(dense_host, "ingest_texts", items=items, wait="vectors")
     assert (answer["wait_error"], len(answer["results"])) == ("", 3)
     assert rows(dense_host, VECTORS) == [(3,)]
+
+
+@pytest.mark.parametrize("component", ["ingest_text", "ingest_texts", "ingest_messages", "ingest_summary"])
+async def test_what_is_searchable_is_found_by_meaning(dense_host: AMemorixHostService, component: str) -> None:
+    text = {"text": "Ada flew a red kite.", "external_id": "x", "chat_id": "c"}
+    given: dict[str, dict[str, Any]] = {
+        "ingest_text": text,
+        "ingest_texts": {"items": [text]},
+        "ingest_messages": {"chat_id": "c", "messages": [{"speaker": "Ada", "text": text["text"]}]},
+        "ingest_summary": text,
+    }
+    answer = await call(dense_host, component, wait="searchable", **given[component])
+    assert answer["wait_error"] == ""
+    assert rows(dense_host, VECTORS) == [(1,)]
+    (first,) = await hits(dense_host, "a red kite", chat_id="c")
+    assert first["explain"]["lanes"]["dense"]["rank"] == 1
+
+
+async def test_what_is_stored_waits_for_no_model(opened: Open) -> None:
+    words, let_go = HashEmbedder(), threading.Event()
+
+    def embed(texts: Sequence[str]) -> Any:
+        if any("kite" in text for text in texts):
+            let_go.wait(60)
+        return words(texts)
+
+    host = await opened(embed=embed)
+    answer = await told(host, "a red kite", chat_id="c", wait="stored")
+    assert (len(answer["stored_ids"]), answer["wait_error"]) == (1, "")
+    let_go.set()
+
+
+async def test_where_words_are_all_there_is_nothing_is_waited_for(host: AMemorixHostService) -> None:
+    answer = await told(host, "a red kite", chat_id="c", wait="searchable")
+    assert (len(answer["stored_ids"]), answer["wait_error"]) == (1, "")
+
+
+async def test_what_is_not_searchable_in_time_is_counted(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(), embedding={"timeout_seconds": 0.3})
+    await pause_background(host)
+    answer = await said(host, "c", ("Ada", "a red kite"), ("Bob", "a green kite"), wait="searchable")
+    assert len(answer["stored_ids"]) == 2
+    assert answer["wait_error"] == "2 of 2 vectors were not made within 0.3 s; they will be."
+
+
+async def test_what_a_call_waits_for_goes_before_all_that_waits_already(opened: Open) -> None:
+    words, made, begun, let_go = HashEmbedder(), list[str](), threading.Event(), threading.Event()
+
+    def embed(texts: Sequence[str]) -> Any:
+        made.extend(texts)
+        if any("kite" in text for text in texts):
+            begun.set()
+            let_go.wait(60)
+        return words(texts)
+
+    host = await opened(embed=embed, embedding={"batch_size": 4, "max_concurrent": 1})
+    await said(host, "c", *(("Ada", f"I flew kite number{n}") for n in range(200)))
+    await asyncio.to_thread(begun.wait, 60)
+
+    waiting = asyncio.ensure_future(told(host, "The ferry leaves at nine.", chat_id="d", wait="searchable"))
+
+    def is_stored() -> bool:
+        return waiting.done() or bool(rows(host, "select 1 from paragraphs where content like 'The ferry%'"))
+
+    await until(is_stored, "it was not stored")
+    let_go.set()
+
+    assert (await waiting)["wait_error"] == ""
+    before = made[: made.index("The ferry leaves at nine.")]
+    assert sum("kite" in text for text in before) < 100, "the rest of two hundred waits"
+    await until(lambda: rows(host, VECTORS) == [(201,)], "the rest was forgotten")

@@ -240,7 +240,7 @@ class _Said:
         if not turns:
             return
         try:
-            added = await self._memory.add(messages=turns, user=self._user, chat=self._chat)
+            added = await self._memory.add(messages=turns, user=self._user, chat=self._chat, wait="stored")
             if added.refused:
                 log.info("the memory did not take what was said in %r (%s)", self._chat or self._user, added.refused)
         except MemoryFault as exc:

@@ -13,7 +13,7 @@ from ...errors import InvalidRequest, UnknownComponent
 from ...fields import Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
-from ..python.calls import AsyncCalls, added_of, facts_of, local_time, memo_of, scope_of, selected
+from ..python.calls import AsyncCalls, added_of, default_wait, facts_of, local_time, memo_of, scope_of, selected
 from ..python.results import Added, Fact, Memo
 
 __all__ = ["TOOLS", "Reading"]
@@ -74,6 +74,9 @@ class Remembered(BaseModel):
     stored: list[str]
     there_already: list[str] = Field(default_factory=list)
     refused: str = Field("", description="Why the settings let nothing in.")
+    wait_error: str = Field(
+        "", description="Why `recall` finds it by its words alone so far, such as the model's error."
+    )
 
 
 @TOOLS.operation("remember", effect="write")
@@ -91,7 +94,7 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
         answer = await memory.call(
             "ingest_text", {
                 "text": request.text, "source_type": "person_fact", "person_ids": [request.about],
-                "timestamp": request.time, "external_id": request.id or None, **where,
+                "timestamp": request.time, "external_id": request.id or None, "wait": default_wait(1), **where,
             },
         )  # fmt: skip
         return _remembered(added_of(answer))
@@ -114,7 +117,9 @@ async def remember(memory: AsyncCalls, request: Remember) -> Remembered:
 
 
 def _remembered(done: Added) -> Remembered:
-    return Remembered(stored=list(done.ids), there_already=list(done.skipped), refused=done.refused)
+    return Remembered(
+        stored=list(done.ids), there_already=list(done.skipped), refused=done.refused, wait_error=done.wait_error
+    )
 
 
 class Correct(Reading):

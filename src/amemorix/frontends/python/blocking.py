@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ...errors import NotReady
-from .calls import AsyncCalls, Messages, Moment, told_in
+from .calls import AsyncCalls, Messages, Moment, Wait, told_in
 from .memory import DAEMON, AsyncClient, AsyncMemory
 from .results import Added, Context, Facts, Forgotten, Hits, Memo, Profile, Texts
 
@@ -104,13 +104,14 @@ class Calls(TypedCalls):
     def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
         id: str = "", metadata: Mapping[str, Any] | None = None, expires_at: Moment = None,
-        ttl_seconds: float | None = None, everything: bool = False,
+        ttl_seconds: float | None = None, everything: bool = False, wait: Wait | None = None,
     ) -> Added:  # fmt: skip
         """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
 
         `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
         on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
-        see. Durable when it returns.
+        see. Durable when it returns, and found by meaning too (`wait="searchable"`: some 10 ms a text, at most ten seconds;
+        else `wait_error` of the answer says why not); more than 16 texts are only `stored`, unless `wait` says otherwise.
         """
         return self._run(
             self._calls.add(
@@ -124,6 +125,7 @@ class Calls(TypedCalls):
                 expires_at=expires_at,
                 ttl_seconds=ttl_seconds,
                 everything=everything,
+                wait=wait,
             )
         )
 
@@ -185,9 +187,12 @@ class Calls(TypedCalls):
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
         return self._run(self._calls.export(path))
 
-    def settle(self) -> None:
-        """Wait until what was written has been read and has its vectors, where this process makes them."""
-        self._run(self._calls.settle())
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait until what was written has been read, has its vectors and is in the indexes, here or at the daemon.
+
+        Raises TimedOut after `timeout` seconds; its `details` tell what still waits.
+        """
+        self._run(self._calls.settle(timeout))
 
 
 class Memory(Calls):

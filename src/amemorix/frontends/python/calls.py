@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 from ...errors import InvalidRequest, MemoryFault, NotFound, fault_of
@@ -27,8 +27,10 @@ __all__ = [
     "CallsOf",
     "Messages",
     "Moment",
+    "Wait",
     "facts_of",
     "added_of",
+    "default_wait",
     "local_time",
     "memo_of",
     "scope_of",
@@ -39,6 +41,9 @@ __all__ = [
 
 Messages = Sequence[Mapping[str, Any]]
 """Turns as chat models have them (`{"role": "user", "content": …}`), or as `ingest_messages` takes them."""
+Wait = Literal["stored", "searchable"]
+MOST_AWAITED = 16
+"""Texts of one call, at some 10 ms each with the local model."""
 Moment = datetime | date | float | str | None
 """Epoch seconds, a date, ISO 8601, or words such as `yesterday` and `上周三`."""
 
@@ -48,7 +53,7 @@ class Answering(Protocol):
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]: ...
 
-    async def settle(self) -> None: ...
+    async def settle(self, timeout: float | None = None) -> None: ...
 
 
 class AsyncCalls(ABC, AsyncTypedCalls):
@@ -89,13 +94,14 @@ class AsyncCalls(ABC, AsyncTypedCalls):
     async def add(
         self, text: str = "", *, messages: Messages = (), user: str = "", chat: str = "", time: Moment = None,
         id: str = "", metadata: Mapping[str, Any] | None = None, expires_at: Moment = None,
-        ttl_seconds: float | None = None, everything: bool = False,
+        ttl_seconds: float | None = None, everything: bool = False, wait: Wait | None = None,
     ) -> Added:  # fmt: skip
         """Store what a user said (`text` with `user`), turns of a chat (`messages`), or a note (`text` with `chat` alone).
 
         `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
         on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
-        see. Durable when it returns.
+        see. Durable when it returns, and found by meaning too (`wait="searchable"`: some 10 ms a text, at most ten seconds;
+        else `wait_error` of the answer says why not); more than 16 texts are only `stored`, unless `wait` says otherwise.
         """
         turns = turns_of(messages)
         if text and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -105,7 +111,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         if everything and (user or chat or turns):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
-        expiry = {"expires_at": expires_at, "ttl_seconds": ttl_seconds}
+        common = {"expires_at": expires_at, "ttl_seconds": ttl_seconds, "wait": wait or default_wait(len(turns) or 1)}
         if turns or user:
             if turns and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
@@ -113,10 +119,10 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
             if chat and user:  # a user_id beside it would make the chat their private one
                 turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
-            answer = await self.call("ingest_messages", {"messages": turns, **where, **expiry})
+            answer = await self.call("ingest_messages", {"messages": turns, **where, **common})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
-            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where, **expiry})
+            answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where, **common})
         return added_of(answer)
 
     async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
@@ -142,7 +148,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             "text": text,
             "derive": old["derive"],
         }
-        stays = {"expires_at": old["expires_at"], "derive": old["derive"]}
+        stays = {"expires_at": old["expires_at"], "derive": old["derive"], "wait": default_wait(1)}
         if old["kind"] == "message":
             turn = {
                 **kept,
@@ -240,9 +246,13 @@ class AsyncCalls(ABC, AsyncTypedCalls):
         """Write everything into one file of JSON lines, below `exports/` in the data folder; returns its path."""
         return Path((await self.call("memory_runtime_admin", action="export", path=str(path)))["path"])
 
-    async def settle(self) -> None:
-        """Wait until what was written has been read and has its vectors, where this process makes them."""
-        await (await self._ready()).settle()
+    async def settle(self, timeout: float | None = None) -> None:
+        """Wait until what was written has been read, has its vectors and is in the indexes, here or at the daemon.
+
+        Raises TimedOut after `timeout` seconds; its `details` tell what still waits.
+        """
+        with told_in(self.language):
+            await (await self._ready()).settle(timeout)
 
 
 @contextlib.contextmanager
@@ -329,7 +339,12 @@ def added_of(answer: Mapping[str, Any]) -> Added:
     """What became of texts that were handed over."""
     refused = answer["reason"] if answer["reason"] in ("chat_filtered", "disabled") else ""
     skipped = () if refused else tuple(answer["skipped_ids"])
-    return Added(tuple(answer["stored_ids"]), skipped, refused, tuple(answer["warnings"]))
+    return Added(tuple(answer["stored_ids"]), skipped, refused, tuple(answer["warnings"]), answer["wait_error"])
+
+
+def default_wait(texts: int) -> Wait:
+    """What a call that stores so many texts waits for: a few are found by meaning by whoever asks right after it."""
+    return "searchable" if texts <= MOST_AWAITED else "stored"
 
 
 def memo_of(row: Mapping[str, Any], timezone: str) -> Memo:

@@ -169,6 +169,8 @@ class Added:
     """Why the settings let nothing in: `chat_filtered`, `disabled`; empty where something was stored or there."""
     warnings: tuple[str, ...] = ()
     """What was not taken as it was meant, such as a key that no message has."""
+    wait_error: str = ""
+    """Why what is stored is not found by meaning yet, such as the model's error; empty if it is, or was not waited for."""
 
     def __str__(self) -> str:
         if self.refused:

@@ -308,6 +308,9 @@ class TypedCalls:
     def call(self, component: Literal['memory_profile_admin'], /, *, action: Literal['refresh'], **arguments: Unpack[records.Who]) -> records.Refreshed:
         """Tell whether a person's profile has news to come: it is read anew whenever it is asked for."""
     @overload
+    def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['settle'], **arguments: Unpack[records.Settle]) -> records.Settled:
+        """Wait until what was written has been read, has its vectors and is in the indexes; after so long tell what still waits."""
+    @overload
     def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['save']) -> records.Saved:
         """Write the snapshots of the indexes now."""
     @overload
@@ -795,6 +798,9 @@ class AsyncTypedCalls:
     @overload
     async def call(self, component: Literal['memory_profile_admin'], /, *, action: Literal['refresh'], **arguments: Unpack[records.Who]) -> records.Refreshed:
         """Tell whether a person's profile has news to come: it is read anew whenever it is asked for."""
+    @overload
+    async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['settle'], **arguments: Unpack[records.Settle]) -> records.Settled:
+        """Wait until what was written has been read, has its vectors and is in the indexes; after so long tell what still waits."""
     @overload
     async def call(self, component: Literal['memory_runtime_admin'], /, *, action: Literal['save']) -> records.Saved:
         """Write the snapshots of the indexes now."""

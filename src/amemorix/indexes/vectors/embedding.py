@@ -308,32 +308,35 @@ class EmbeddingService:
                 return
             await self._stepped(POLL_SECONDS)
 
-    async def wait_error(self, rows: Sequence[int]) -> str:
-        """Wait for the vectors of these paragraphs; why they are not there, empty if they are.
+    async def wait_error(self, rows: Sequence[int], seconds: float, *, unread: bool = True) -> str:
+        """Wait for the vectors of these paragraphs, which are made before all others; why they are not there, empty if they are.
 
-        A model that fails on them or does not answer is not waited for, nor are more than `timeout_seconds`.
+        A model that fails on them or does not answer is not waited for, nor are more than so many seconds, or than
+        `timeout_seconds`. `unread`: tell of those that the model does not read.
         """
-        until = time.monotonic() + self._settings.timeout_seconds
-        while True:
-            target = self._target
-            if target is None:
-                return self._fault or NO_MODEL
-            generation = target.generation
-            states = await self._store.read(lambda db, g=generation.id: embedding_rows.states(db, g, rows))
-            unread = sum(one.unread for one in states)
-            missing = [one for one in states if not one.made]
-            if not missing:
-                told = f"{generation.model} does not read {unread} of {len(rows)} paragraphs: words find them."
-                return told if unread else ""
-            error = next((one.error for one in missing if one.error), "")
-            if target.retry_from > self._clock.now():
-                error = target.error or error
-            if error:
-                return error
-            left = until - time.monotonic()
-            if left <= 0:
-                return f"The vectors were not made within {self._settings.timeout_seconds:g} s; they will be."
-            await self._stepped(min(left, POLL_SECONDS))
+        seconds = min(seconds, self._settings.timeout_seconds)
+        until = time.monotonic() + seconds
+        with self._worker.going_first(rows):
+            while True:
+                target = self._target
+                if target is None:
+                    return self._fault or NO_MODEL
+                generation = target.generation
+                states = await self._store.read(lambda db, g=generation.id: embedding_rows.states(db, g, rows))
+                missing = [one for one in states if not one.made]
+                if not missing:
+                    count = sum(one.unread for one in states) if unread else 0
+                    told = f"{generation.model} does not read {count} of {len(rows)} paragraphs: words find them."
+                    return told if count else ""
+                error = next((one.error for one in missing if one.error), "")
+                if target.retry_from > self._clock.now():
+                    error = target.error or error
+                if error:
+                    return error
+                left = until - time.monotonic()
+                if left <= 0:
+                    return f"{len(missing)} of {len(states)} vectors were not made within {seconds:g} s; they will be."
+                await self._stepped(min(left, POLL_SECONDS))
 
     async def _stepped(self, seconds: float) -> None:
         """Let the loop work now, until its next step has ended or so many seconds have passed."""

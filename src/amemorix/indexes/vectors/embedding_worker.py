@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -102,17 +102,33 @@ class EmbeddingWorker:
         self._clock = clock
         self._relations = RelationEmbeddingQueue(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
+        self._prompt_pool = ThreadPoolExecutor(threads, "amemorix-embed-now")  # at work only while the other rests
         self._ahead = settings.batch_size * threads * BATCHES_AHEAD
+        self._awaited: list[Sequence[int]] = []
+        self._calls = 0
+        """How many calls have begun to wait for vectors."""
+
+    @contextlib.contextmanager
+    def going_first(self, rows: Sequence[int]) -> Generator[None]:
+        """Let these paragraphs go before all others until the block ends; what is under way ends after the parts begun."""
+        self._awaited.append(rows)
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._awaited.remove(rows)
 
     async def fill(self, target: Filling, now: float) -> bool:
         """Embed the next paragraphs, or else the next relations; False if nothing is due."""
         if await self._embed_paragraphs(target, now):
             return True
-        generation = target.generation.id
+        generation, calls = target.generation.id, self._calls
         batch = await self.read(lambda db: self._relations.due(db, generation, now, self._ahead))
         if not batch:
             return False
-        outcomes = await self._made(batch, lambda part: _of_relations(target.embedder, part))
+        outcomes = await self._made(batch, lambda part: _of_relations(target.embedder, part), calls)
+        if not outcomes:
+            return True
         vectors = [made for made in outcomes if isinstance(made, RelationVector)]
         failures = [made for made in outcomes if isinstance(made, _Failure)]
         if vectors:
@@ -151,34 +167,49 @@ class EmbeddingWorker:
     def close(self) -> None:
         """Let the threads go."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._prompt_pool.shutdown(wait=True, cancel_futures=True)
 
     async def _embed_paragraphs(self, target: Filling, now: float) -> bool:
-        """Embed the next paragraphs; False if none is due."""
+        """Embed the next paragraphs, first those that a call waits for, of the smallest call; False if none is due."""
+        generation, calls, awaited = target.generation.id, self._calls, sorted(self._awaited, key=len)
 
-        def due(db: Connection) -> list[Pending]:
+        def due(db: Connection) -> tuple[list[Pending], bool]:
             self._indexes.names.catch_up(db)  # the names that are left out are those known with these texts
-            return embedding_rows.pending(db, target.generation.id, target.watermark, now, self._ahead)
+            for rows in awaited:
+                if found := embedding_rows.pending_of(db, generation, rows, now, self._ahead):
+                    return found, True
+            return embedding_rows.pending(db, generation, target.watermark, now, self._ahead), False
 
-        batch = await self.read(due)
+        batch, first = await self.read(due)
         if not batch:
             return False
         started, names = time.perf_counter(), self._indexes.names.index
-        outcomes = await self._made(batch, lambda part: _of_paragraphs(target.embedder, names, part))
-        await self._keep(target, outcomes)
+        outcomes = await self._made(
+            batch, lambda part: _of_paragraphs(target.embedder, names, part), calls, first=first
+        )
+        if outcomes:
+            await self._keep(target, outcomes)
         target.done += sum(isinstance(made, ParagraphVectors) for made in outcomes)
-        target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
+        target.rate = len(outcomes) / max(time.perf_counter() - started, 1e-9)
         return True
 
-    async def _made(self, batch: Sequence[P], make: Callable[[Sequence[P]], list[T]]) -> list[T]:
-        """What becomes of a batch, made part by part on the embedding threads, once nobody searches or a moment passed."""
+    async def _made(
+        self, batch: Sequence[P], make: Callable[[Sequence[P]], list[T]], calls: int, *, first: bool = False
+    ) -> list[T]:
+        """What becomes of a batch, made part by part on the embedding threads, once nobody searches or a moment passed.
+
+        When a further call than those counted waits for vectors, the parts that are not begun are left for later. What goes
+        `first` waits for nobody, and has threads of the same priority as the caller's.
+        """
 
         def in_turn(part: Sequence[P]) -> list[T]:
-            self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
-            return make(part)
+            if not first:
+                self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
+            return [] if self._calls > calls else make(part)
 
         size, loop = self._settings.batch_size, asyncio.get_running_loop()
         parts = [batch[i : i + size] for i in range(0, len(batch), size)]
-        work = [loop.run_in_executor(self._pool, in_turn, part) for part in parts]
+        work = [loop.run_in_executor(self._prompt_pool if first else self._pool, in_turn, part) for part in parts]
         return [one for part in await asyncio.gather(*work) for one in part]
 
     async def _keep(self, target: Filling, outcomes: Sequence[ParagraphVectors | _Failure]) -> None:

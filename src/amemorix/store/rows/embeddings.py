@@ -177,6 +177,12 @@ def pending(db: Connection, generation: int, after: int, now: float, limit: int)
     return [Pending(*row) for row in db.run("embeddings_pending", **values)]
 
 
+def pending_of(db: Connection, generation: int, ids: Iterable[int], now: float, limit: int) -> list[Pending]:
+    """Those of the paragraphs that are due for a vector."""
+    values = {"generation": generation, "ids": array(ids), "now": now, "limit": limit}
+    return [Pending(*row) for row in db.run("embeddings_pending_of", **values)]
+
+
 def pending_count(db: Connection, generation: int, after: int) -> int:
     """Paragraphs past `after` without a vector, waiting ones included."""
     return db.run("embeddings_pending_count", generation=generation, after=after).fetchone()[0]

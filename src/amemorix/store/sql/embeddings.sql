@@ -104,6 +104,15 @@ where p.id > :after and p.deleted_at is null and p.superseded_at is null
                   where f.generation = :generation and f.paragraph = p.id and f.next_at > :now)
 order by p.id limit :limit;
 
+-- name: embeddings_pending_of
+-- those of the paragraphs that have no vector and are not waiting for another try
+select p.id, p.chat, p.content from paragraphs p
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+  and not exists (select 1 from embeddings e where e.generation = :generation and e.paragraph = p.id)
+  and not exists (select 1 from embedding_failures f
+                  where f.generation = :generation and f.paragraph = p.id and f.next_at > :now)
+order by p.id limit :limit;
+
 -- name: embeddings_pending_count
 select count(*) from paragraphs p
 where p.id > :after and p.deleted_at is null and p.superseded_at is null
