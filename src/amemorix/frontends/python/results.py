@@ -8,6 +8,8 @@ from datetime import datetime
 from html import escape
 from typing import Any, Generic, TypeVar, overload
 
+from ...facts.language.sentences import written_dates
+
 __all__ = ["Added", "Context", "Fact", "Facts", "Forgotten", "Hits", "Listing", "Memo", "Profile", "Texts"]
 
 T = TypeVar("T")
@@ -53,7 +55,8 @@ class Fact:
 
     def __str__(self) -> str:
         told = f"{self.person}: " if self.person else ""
-        told += self.value if self.attribute == "statement" else f"{self.attribute} {'not ' * self.denied}{self.value}"
+        value = written_dates(self.value, datetime.now().year)
+        told += value if self.attribute == "statement" else f"{self.attribute} {'not ' * self.denied}{value}"
         return told if self.status == "active" else f"{told} ({self.status})"
 
 
