@@ -172,10 +172,14 @@ class Added:
     """Why the settings let nothing in: `chat_filtered`, `disabled`; empty where something was stored or there."""
     warnings: tuple[str, ...] = ()
     """What was not taken as it was meant, such as a key that no message has."""
+    repeated: bool = False
+    """Whether the user had said the very same before: nothing was stored, and `ids` are those of that text."""
 
     def __str__(self) -> str:
         if self.refused:
             return f"nothing stored: {self.refused}"
+        if self.repeated:
+            return "; ".join([f"{len(self.ids)} was there already", *self.warnings])
         told = f"{len(self.ids)} stored" + (f", {len(self.skipped)} were there" if self.skipped else "")
         return "; ".join([told, *self.warnings])
 
