@@ -28,7 +28,7 @@ FILES: dict[Kind, str] = {"compose": "compose.yaml", "systemd": "deploy/amemorix
 NEXT: dict[Kind, str] = {
     "compose": "Save it as compose.yaml beside the Dockerfile of `amemorix deploy docker`; then AMEMORIX_TOKEN=… docker compose up --detach --build.",
     "systemd": "Save it as /etc/systemd/system/amemorix.service; then systemctl enable --now amemorix.",
-    "docker": "Save it as Dockerfile, beside the wheel if it copies one; then docker build -t amemorix .",
+    "docker": "Save it as Dockerfile, beside the wheel if it copies one; then `docker build --tag amemorix .` makes it.",
 }
 _SOURCES = re.compile(r"(?m)^COPY scripts/constraints\.txt .*\n(?:.*\n)*?(?=ARG MODEL=)")
 """What a Dockerfile does with the sources of a clone."""
