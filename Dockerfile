@@ -9,7 +9,8 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 ARG PIP_INDEX_URL
 RUN python -m venv /opt/amemorix
 COPY scripts/constraints.txt scripts/constraints.txt
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE Dockerfile compose.yaml ./
+COPY deploy deploy
 COPY schemas schemas
 COPY src src
 # The context holds no checkout: --build-arg COMMIT=$(git rev-parse --short=7 HEAD) says what it is built from.

@@ -1,4 +1,4 @@
-"""Make a release: the version is set, the changelog's Unreleased becomes it, wheel and sdist are built, the commit is tagged.
+"""Make a release: the version is set, the changelog's Unreleased becomes it, wheel, sdist and image are built, the commit is tagged.
 
 All of it happens in a clone beside; the checkout gets the commit, the tag and dist/ when nothing went wrong, and
 nothing at all with --dry-run. Nothing is pushed or uploaded.
@@ -46,7 +46,10 @@ def main() -> None:
         print(git(clone, "show", "--stat", "--format=%h %s", "HEAD"))
         for file in built:
             print(f"{file.name}  {file.stat().st_size / 1e6:.1f} MB")
+        image = build_image(clone, wish.version)
         if wish.dry_run:
+            if image:
+                subprocess.run(["docker", "image", "rm", image], check=True, stdout=subprocess.DEVNULL)
             print(f"{wish.version} could be released; nothing was kept.")
             return
         git(root, "fetch", "--quiet", str(clone), f"refs/tags/{tag}:refs/tags/{tag}")
@@ -56,6 +59,11 @@ def main() -> None:
             shutil.copy(file, root / "dist")
     print(f"{wish.version} is committed, tagged {tag} and in dist/. To publish it:")
     print(f"  git push origin HEAD {tag}\n  twine upload dist/amemorix-{wish.version}*")
+    print(
+        f"  docker push {image}, tagged for a registry"
+        if image
+        else f"  docker build -t amemorix:{wish.version} . at {tag}"
+    )
 
 
 def refuse_unready(root: Path, version: str, tag: str) -> str:
@@ -103,6 +111,20 @@ def build(clone: Path, version: str) -> list[Path]:
     if commit != git(clone, "rev-parse", "--short=7", "HEAD"):
         sys.exit(f"The wheel says that it is built from {commit}.")
     return [wheel, clone / "dist" / f"amemorix-{version}.tar.gz"]
+
+
+def build_image(clone: Path, version: str) -> str:
+    """The image, where a docker engine answers; empty where none does, which is said."""
+    if (
+        shutil.which("docker") is None
+        or subprocess.run(["docker", "info"], capture_output=True, check=False).returncode
+    ):
+        print("The image was NOT built: no docker engine answers here.")
+        return ""
+    image, commit = f"amemorix:{version}", git(clone, "rev-parse", "--short=7", "HEAD")
+    subprocess.run(["docker", "build", "--build-arg", f"COMMIT={commit}", "--tag", image, "."], cwd=clone, check=True)
+    print(f"image {image}")
+    return image
 
 
 def git(folder: Path, *words: str) -> str:

@@ -2057,6 +2057,7 @@ class IngestMessages(TypedDict, total=False):
     ttl_seconds: float | None
     messages: Required[Sequence[Message] | Sequence[Mapping[str, Any]]]
     source: str
+    same_text: Literal['store', 'keep']
     wait: Literal['', 'stored', 'indexed', 'searchable', 'vectors']
 
 

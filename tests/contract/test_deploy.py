@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import fnmatch
+import getpass
 import json
 import os
 import re
@@ -79,6 +80,9 @@ def test_the_image_builds_with_all_that_a_build_reads() -> None:
         "hatch_build.py",
         "README.md",
         "LICENSE",
+        "Dockerfile",
+        "compose.yaml",
+        "deploy",
         "src",
         "schemas",
         "scripts/constraints.txt",
@@ -99,6 +103,55 @@ def test_the_image_is_slim_and_runs_as_nobody_of_importance() -> None:
     assert environment()["AMEMORIX_CACHE"] == next(
         line.partition("=")[2] for line in told(BUILT, "ENV") if line.startswith("AMEMORIX_CACHE")
     )
+
+
+def deployed(*words: str, folder: Path) -> str:
+    """What `amemorix deploy` prints in a folder."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", "from amemorix.frontends.cli.main import main; main()", "deploy", *words]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert "Save it as" in done.stderr
+    return done.stdout
+
+
+def test_a_unit_is_filled_in_for_the_memory_that_is_there(tmp_path: Path) -> None:
+    project = tmp_path / "my bot"
+    config = project / "config" / "a_memorix.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"[storage]\ndata_dir = '{tmp_path / 'rows'}'\n", "utf-8")
+    unit = configparser.RawConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    text = deployed("systemd", "-c", str(config), folder=tmp_path)
+    unit.read_string(text)
+    service = unit["Service"]
+    program, verb = shlex.split(service["ExecStart"])
+    assert (Path(program).is_file(), verb) == (True, "serve")
+    assert f'Environment="AMEMORIX_CONFIG={config}"' in text.splitlines()
+    assert service["User"] == getpass.getuser() and "StateDirectory" not in service
+    assert (service["DynamicUser"], service["WorkingDirectory"]) == ("no", str(project))
+    assert set(shlex.split(service["ReadWritePaths"])) == {str(project), str(config.parent), str(tmp_path / "rows")}
+    told = {line for line in text.splitlines() if line.startswith(("NoNew", "Protect", "Restrict", "System"))}
+    shipped = {
+        f"{key}={value}" for key, value in UNIT["Service"].items() if key.startswith(("NoNew", "Restrict", "System"))
+    }
+    assert shipped <= told
+
+
+def test_a_unit_without_a_memory_keeps_its_rows_with_the_system(tmp_path: Path) -> None:
+    text = deployed("systemd", folder=tmp_path)
+    assert "StateDirectory=amemorix" in text and "Environment=AMEMORIX_CONFIG=/var/lib/amemorix/a_memorix.toml" in text
+
+
+def test_compose_has_the_port_and_the_model_of_the_settings(tmp_path: Path) -> None:
+    config = tmp_path / "bot.toml"
+    config.write_text('[http]\nport = 7500\n[embedding]\nprovider = "none"\n', "utf-8")
+    service = yaml.safe_load(deployed("compose", "-c", str(config), folder=tmp_path))["services"]["amemorix"]
+    assert (service["ports"], service["build"]["args"]["MODEL"]) == (["127.0.0.1:7500:7400"], "${MODEL-}")
+    assert yaml.safe_load(deployed("compose", folder=tmp_path))["services"]["amemorix"] == COMPOSE
+
+
+def test_the_dockerfile_of_a_clone_is_its_own(tmp_path: Path) -> None:
+    assert deployed("docker", folder=tmp_path) == (ROOT / "Dockerfile").read_text("utf-8")
 
 
 def test_compose_asks_for_a_token_and_keeps_what_is_stored() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -14,10 +15,20 @@ PAIRS = {
 }
 
 
-def test_no_link_of_the_pages_is_dead() -> None:
-    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
-            assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
+def test_no_link_and_no_anchor_of_the_pages_is_dead() -> None:
+    pages = [
+        *ROOT.glob("*.md"),
+        *(page for top in ("docs", "examples", "integrations") for page in (ROOT / top).rglob("*.md")),
+    ]
+    dead: list[str] = []
+    for page in pages:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+            target, _, anchor = unquote(link).partition("#")
+            file = (page.parent / target).resolve() if target else page
+            if "://" in link or (file.exists() and (not anchor or anchor in _anchors(file))):
+                continue
+            dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert dead == []
 
 
 @pytest.mark.parametrize("page", ["docs/contracts.md", "docs/zh/contracts.md"])
@@ -41,6 +52,13 @@ def test_every_page_has_its_chinese_twin(english: str, chinese: str) -> None:
     for page, other in ((english, chinese), (chinese, english)):
         links = re.findall(r"\]\(([^)#\s]+)", _text(page).partition("\n## ")[0])
         assert (ROOT / other) in [(ROOT / page).parent.joinpath(link).resolve() for link in links]
+
+
+def _anchors(page: Path) -> set[str]:
+    """Those that a forge gives the headings of a page."""
+    prose = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
+    titles = re.findall(r"^#+ (.+)", prose, re.M)
+    return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}
 
 
 def _text(page: str) -> str:

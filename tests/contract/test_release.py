@@ -65,6 +65,21 @@ def test_everything_in_the_package_is_in_the_wheel(wheel: Path) -> None:
     wanted = {file.relative_to(ROOT / "src").as_posix() for file in files if "__pycache__" not in file.parts}
     assert wanted - held == set()
     assert "amemorix/schemas/openapi.json" in held
+    assert {f"amemorix/deploy/{name}" for name in ("Dockerfile", "compose.yaml", "amemorix.service")} <= held
+
+
+def test_an_installed_wheel_prints_what_runs_it_elsewhere(fresh: Path, wheel: Path, tmp_path: Path) -> None:
+    def deploy(kind: str) -> str:
+        done = run([str(fresh / "amemorix"), "deploy", kind], tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    image = deploy("docker")
+    copied = [line.split()[1:-1] for line in image.splitlines() if line.startswith("COPY ") and "--from" not in line]
+    assert copied == [[wheel.name]] and f'pip install "./{wheel.name}[$extras]"' in image
+    assert "scripts/" not in image and "pyproject" not in image
+    assert deploy("compose") == (ROOT / "compose.yaml").read_text("utf-8")
+    assert f"ExecStart={fresh / 'amemorix'} serve" in deploy("systemd").splitlines()
 
 
 def test_an_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
@@ -166,3 +181,28 @@ def test_a_tree_that_is_not_clean_is_refused(checkout: Path) -> None:
     (checkout / "left_over.txt").write_text("x", "utf-8")
     refused = release(checkout, "9.1.0")
     assert refused.returncode == 1 and "left_over.txt" in refused.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the engine of the test is a shell script")
+@pytest.mark.parametrize(("answers", "told"), [(0, "image amemorix:9.1.0"), (1, "The image was NOT built")])
+def test_a_release_builds_the_image_where_an_engine_answers(
+    checkout: Path, tmp_path: Path, answers: int, told: str
+) -> None:
+    engine = tmp_path / "bin" / "docker"
+    engine.parent.mkdir()
+    engine.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n[ "$1" != info ] || exit {answers}\n', "utf-8")
+    engine.chmod(0o755)
+    path = f"{engine.parent}{os.pathsep}{os.environ['PATH']}"
+    command = [sys.executable, "scripts/release.py", "9.1.0", "--tests", "none", "--dry-run"]
+    done = run(command, checkout, PATH=path)
+    assert done.returncode == 0 and told in done.stdout, done.stderr
+    asked = (tmp_path / "asked").read_text("utf-8").splitlines()
+    assert any(line.startswith("build ") and "--tag amemorix:9.1.0" in line for line in asked) is (answers == 0)
+    assert ("image rm amemorix:9.1.0" in asked) is (answers == 0)  # a dry one leaves nothing
+
+
+def test_the_first_page_installs_what_can_be_installed() -> None:
+    for page in ("README.md", "README.zh-CN.md"):
+        text = (ROOT / page).read_text("utf-8")
+        assert "$ pip install .\n" in text and "$ pip install amemorix\n" not in text
+        assert "amemorix[server] @ git+https://" in text

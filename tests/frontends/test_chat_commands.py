@@ -13,6 +13,7 @@ from amemorix.fields import MAX_QUERY_CHARS
 from amemorix.frontends.chat_commands import _SAID, COMMANDS, Asked, ChatCommands  # pyright: ignore[reportPrivateUsage]
 from amemorix.frontends.python.calls import CallsOf
 from amemorix.frontends.transport import LocalMemory
+from amemorix.testing import FrozenClock
 from conftest import Open
 from entrance import call
 
@@ -75,6 +76,72 @@ async def test_what_is_to_be_remembered_is_stored_as_said_and_a_question_is_answ
     assert await chat.ask(BEI, "/还记得 火星上有几只猫") == "不记得了。"
     assert "例如" in await chat.ask(LIN, "/记得")
     assert await chat.texts() == ["我对花生过敏"], "commands are no talk"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["谁住在拱墅", "小北住在哪个区", "林澈什么时候来的拱墅", "小北有没有住在拱墅", "你知道谁住在拱墅", "告诉我谁住在拱墅",
+     "小北是不是住在拱墅"],
+)  # fmt: skip
+async def test_a_question_without_its_mark_is_answered(chat: Chat, question: str) -> None:
+    await chat.say(BEI, "我住在拱墅")
+    assert "我住在拱墅" in await chat.ask(LIN, f"/记得 {question}")
+    assert await chat.texts() == ["我住在拱墅"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["does Bei live in Leeds", "in which town does Bei live", "tell me who lives in Leeds", "is Bei living in Leeds",
+     "do you know who lives in Leeds"],
+)  # fmt: skip
+async def test_an_english_question_without_its_mark_is_answered(chat: Chat, question: str) -> None:
+    await chat.say(BEI, "I live in Leeds")
+    assert "I live in Leeds" in await chat.ask(LIN, f"/remember {question}")
+    assert await chat.texts() == ["I live in Leeds"]
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["告诉小北谁住在拱墅", "问一下店里几点开门", "谁都不许迟到", "谁输了谁请客", "我不知道谁住在拱墅", "看看有没有下雨",
+     "我什么都吃", "买点什么水果都行", "我没什么忌口", "我买了几本书", "什么便宜买什么", "确认小北是不是来", "哪天都可以"],
+)  # fmt: skip
+async def test_a_note_that_holds_a_word_that_asks_is_stored(chat: Chat, note: str) -> None:
+    assert await chat.ask(LIN, f"/记得 {note}") == f"记住了：{note}"
+    assert await chat.texts() == [note]
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["do the dishes", "can opener is in the drawer", "will is in the blue folder", "list all guests for Friday",
+     "tell me to buy milk", "may 4 is my birthday", "ask Bei where she lives"],
+)  # fmt: skip
+async def test_an_english_note_that_begins_like_a_question_is_stored(chat: Chat, note: str) -> None:
+    assert await chat.ask(LIN, f"/remember {note}") == f"I will remember: {note}"
+    assert await chat.texts() == [note]
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [("/帮助", ("/记得", "/还记得", "/你记得我什么", "/忘了", "/纠正", "/恢复", "/彻底清除")),
+     ("/help", ("/remember", "/recall", "/about me", "/forget", "/correct", "/restore", "/purge"))],
+)  # fmt: skip
+async def test_help_names_every_command(chat: Chat, text: str, commands: tuple[str, ...]) -> None:
+    told = await chat.ask(LIN, text)
+    assert [one for one in commands if one not in told] == []
+    assert await chat.commands.answer(Asked(f"{text} 10086", LIN, "group:42", "42")) is None
+    assert await chat.texts() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "ask", "told"),
+    [("我对花生过敏", "/你记得我什么", "· 过敏：花生"), ("我喜欢吃香菜", "/你记得我什么", "· 我喜欢吃香菜"),
+     ("I am allergic to peanuts.", "/about me", "· Allergies: peanuts")],
+)  # fmt: skip
+async def test_what_is_known_names_its_kind(opened: Open, said: str, ask: str, told: str) -> None:
+    chat = Chat(await opened(clock=FrozenClock(1_770_000_100)))
+    await chat.say(LIN, said)
+    await chat.host.settle()
+    assert told in (await chat.ask(LIN, ask)).splitlines()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from amemorix import __version__
+from amemorix.frontends.cli.demo import conversation
 from amemorix.frontends.cli.imports import FORMATS
 from amemorix.frontends.cli.memory import Mode
 from amemorix.importing.readers import formats as importing
@@ -304,3 +306,16 @@ def test_the_demo_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         assert f"[{mode}] " in result.stdout
     assert "✓" in result.stdout
     assert "10 questions got an expected line." in result.stdout
+
+
+def test_the_demo_leaves_its_memory_and_says_how_to_remove_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    first = run("demo").stdout
+    (line,) = [one for one in first.splitlines() if "a-memorix-demo" in one]
+    chats = run("chats", "-c", "a-memorix-demo").stdout
+    assert conversation()["chat_id"] in chats
+    assert "0 stored and indexed" in run("demo").stdout
+    assert run("chats", "-c", "a-memorix-demo").stdout == chats
+    removal = line.split("`")[3]
+    assert subprocess.run(removal, shell=True, check=False).returncode == 0
+    assert not Path("a-memorix-demo").exists()

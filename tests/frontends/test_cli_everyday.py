@@ -129,3 +129,35 @@ def test_a_search_says_that_no_hit_is_likely(config: Path) -> None:
     )
     shown = run("search", "kettle coffee", "--chat", "friends").stderr
     assert ("not sure that one of these" in shown) is bool(answer["weak"] and answer["hits"])
+
+
+def test_why_a_hit_was_found_shows_words(config: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "more.jsonl"
+    turns = [
+        {"speaker": "小北", "text": "我对芒果过敏，住在拱墅区"},
+        {"speaker": "Kai", "text": "I was living near the stations."},
+    ]
+    lines.write_text("\n".join(json.dumps(turn) for turn in turns))
+    assert run("ingest", str(lines), "--chat", "club").exit_code == 0
+    why = run("search", "我对什么过敏", "--chat", "club").stdout
+    assert "has: 过敏" in why and "我对," not in why
+    assert "has: 拱墅" in run("search", "谁住在拱墅", "--chat", "club").stdout
+    found = run("search", "a station where somebody is living", "--chat", "club").stdout
+    assert "has: living, stations" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("我上周把腿摔断了", "上周（2015年4月20–26日）"),
+        ("I broke my leg last week when I moved.", "last week (20–26 April 2015)"),
+    ],
+)
+def test_the_dates_of_a_fact_read_as_a_person_writes_them(config: Path, tmp_path: Path, text: str, told: str) -> None:
+    lines = tmp_path / "dated.jsonl"
+    lines.write_text(json.dumps({"speaker": "Bo", "text": text, "time": "2015-04-28T09:00:00Z"}))
+    assert run("ingest", str(lines), "--chat", "club").exit_code == 0
+    assert told in run("facts", "Bo").stdout
+    assert told in run("profile", "Bo").stdout
+    with Memory(config.parent.parent) as memory:
+        assert told in str(memory.facts("Bo", chat="club"))

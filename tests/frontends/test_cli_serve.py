@@ -21,6 +21,7 @@ from amemorix.frontends.cli.main import app
 from amemorix.frontends.daemon import announced, find_daemon
 from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.frontends.http.serving import GRACE_SECONDS
+from amemorix.frontends.http.tokens import make_token
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from daemon_process import Running, daemon
@@ -177,3 +178,53 @@ def test_a_note_that_cannot_be_read_is_no_note(tmp_path: Path, note: str) -> Non
     lock = DirectoryLock(tmp_path)
     assert find_daemon(tmp_path) is None
     lock.release()
+
+
+# tokens
+
+
+def test_a_token_is_revoked_by_saving_the_file(config: Path, tmp_path: Path) -> None:
+    """Also for who follows events or is at the console, whatever is wrong with another line."""
+    made = {name: make_token("admin", (), name) for name in ("ann", "bo", "cy")}
+    lines = {name: line for name, (_, line) in made.items()}
+    tokens = tmp_path / "tokens"
+
+    def save(*kept: str) -> None:
+        tokens.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+
+    save(lines["ann"], lines["bo"])
+    assert command(config, "config", "set", "http.tokens_file", "tokens").exit_code == 0
+    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False, timeout=PATIENCE) as web:
+
+        def status(name: str) -> int:
+            headers = {"Authorization": f"Bearer {made[name][0]}"}
+            return web.post(f"{BASE_PATH}/memory_stats", headers=headers, json={}).status_code
+
+        def comes(name: str, wanted: int) -> bool:
+            end = time.monotonic() + PATIENCE
+            while status(name) != wanted and time.monotonic() < end:
+                time.sleep(0.05)
+            return status(name) == wanted
+
+        assert (status("ann"), status("bo"), status("cy")) == (200, 200, 401)
+        bearer = {"Authorization": f"Bearer {made['ann'][0]}"}
+        web.post("/ui/login", data={"token": made["ann"][0]})
+        assert web.get("/ui/people").status_code == 200
+        with web.stream("GET", "/api/changes?scope=all&since=0", headers=bearer) as events:
+            assert events.status_code == 200
+            save(lines["bo"][:-2], lines["cy"])  # a line that cannot be read beside
+            list(events.iter_bytes())  # ends, as ann's token is no more
+        assert comes("ann", 401) and comes("cy", 200)
+        assert status("bo") == 200  # keeps what it was allowed
+        assert web.get("/ui/people").status_code == 303
+        told = command(config, "doctor", "--no-probe")
+        assert told.exit_code == 1 and "is no line of" in told.output
+        save("# nobody")
+        assert comes("cy", 401) and comes("bo", 401)
+        assert web.post(f"{BASE_PATH}/memory_stats", json={}).status_code == 401  # nor without a token
+        save(lines["ann"])
+        assert comes("ann", 200)
+        stop(running)
+        assert running.process.stdout is not None
+        said = running.process.stdout.read()
+        assert f"{tokens} line 1 is no line of" in said and not [token for token, _ in made.values() if token in said]

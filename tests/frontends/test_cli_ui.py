@@ -7,6 +7,8 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -65,8 +67,23 @@ def test_without_a_browser_it_says_the_address_and_that_a_token_is_asked_for(con
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process there at once")
 def test_where_no_daemon_runs_it_runs_one(config: Path) -> None:
-    command = [*COMMAND, "ui", "-c", str(config), "--no-browser"]
-    process = subprocess.Popen(command, env=environment(NO_WINDOWS), stdout=subprocess.PIPE, text=True)
+    with told_page([*COMMAND, "ui", "-c", str(config), "--no-browser"], config.parent, NO_WINDOWS) as page:
+        assert (page.status_code, "A-Memorix" in page.text) == (200, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process there at once")
+def test_the_demo_opens_the_console_on_what_it_stored(tmp_path: Path) -> None:
+    env = {**NO_WINDOWS, "AMEMORIX_CACHE": str(tmp_path / "cache"), "AMEMORIX_TOKEN": ""}
+    with told_page([*COMMAND, "demo", "--ui"], tmp_path, env, "ui/people?q=") as page:
+        assert page.status_code == 200
+        assert [name for name in ("林晓雨", "Hannah Weiss") if name not in page.text] == []
+    assert (tmp_path / "a-memorix-demo").is_dir()
+
+
+@contextmanager
+def told_page(command: list[str], folder: Path, env: dict[str, str], path: str = "") -> Iterator[httpx.Response]:
+    """A page at the address that a command says before it serves; the command ends well when it is told to."""
+    process = subprocess.Popen(command, cwd=folder, env=environment(env), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         lines = list[str]()
@@ -76,8 +93,7 @@ def test_where_no_daemon_runs_it_runs_one(config: Path) -> None:
                 break
         found = re.search(r"http://\S+", "".join(lines))
         assert found, lines
-        page = httpx.get(found[0], trust_env=False)
-        assert (page.status_code, "A-Memorix" in page.text) == (200, True)
+        yield httpx.get(found[0] + path, trust_env=False)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) == 0
     finally:

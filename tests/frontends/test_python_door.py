@@ -485,3 +485,37 @@ def test_errors_are_in_the_language_of_the_locale(tmp_path: Path, monkeypatch: p
                 calls.search("x")
     with Client("http://127.0.0.1:9") as nobody, pytest.raises(NotReady, match="没有应答"):
         nobody.search("x", user="ann")
+
+
+def test_what_a_user_says_again_is_stored_once(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        first = memory.add("I live in Leeds", user="ann", metadata={"from": "form"})
+        again = memory.add("I live in Leeds", user="ann", metadata={"from": "chat"})
+        assert (first.repeated, again.repeated, again.ids) == (False, True, first.ids)
+        assert str(again) == "1 was there already"
+        assert [(one.text, one.metadata) for one in memory.texts(user="ann")] == [("I live in Leeds", {"from": "chat"})]
+        assert not memory.add("I live in Leeds", user="bo").repeated
+        assert not memory.add("I live in Leeds.", user="ann").repeated
+        assert not memory.add("I live in Leeds", user="ann", time="2025-03-01").repeated
+        assert not memory.add("I live in Leeds", user="ann", id="mine").repeated
+        assert len(memory.texts(user="ann")) == 4
+        memory.forget(id=[one.id for one in memory.texts(user="ann")])
+        assert not memory.add("I live in Leeds", user="ann").repeated
+        assert len(memory.texts(user="ann")) == 1
+
+
+def test_a_repeat_may_expire_at_another_time(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        (id_,) = memory.add("The code is 4711", user="ann", ttl_seconds=60).ids
+        assert memory.add("The code is 4711", user="ann", expires_at="never").repeated
+        (row,) = memory.call("memory_text_admin", action="get", ids=[id_], scope="all")["items"]
+        assert row["expires_at"] is None
+
+
+def test_turns_of_a_chat_are_stored_each_time(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for _ in range(2):
+            assert not memory.add(messages=[{"role": "user", "content": "ok"}], user="ann").repeated
+            assert not memory.add("ok", user="ann", chat="club").repeated
+        assert [one.text for one in memory.texts(user="ann")] == ["ok", "ok"]
+        assert [one.text for one in memory.texts(chat="club")] == ["ok", "ok"]

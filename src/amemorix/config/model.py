@@ -289,7 +289,8 @@ class Http(Section):
     )
     tokens_file: str = restart(
         "",
-        "File of further tokens, a line of `amemorix token` each; it holds their SHA-256 alone. Relative to the project.",
+        "File of further tokens, a line of `amemorix token` each; it holds their SHA-256 alone. Read again when it is saved. "
+        "Relative to the project.",
     )
     connections_per_peer: int = restart(
         100, "Most connections that one address beyond this machine may hold; more are closed.", ge=1, le=100_000

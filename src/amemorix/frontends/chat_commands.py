@@ -1,4 +1,4 @@
-"""What people may ask of the memory in a chat: `/记得`, `/忘了`, `/你记得我什么`, `/纠正`, and the same in English."""
+"""What people may ask of the memory in a chat: `/记得`, `/忘了`, `/你记得我什么`, `/纠正`, `/帮助`, and the same in English."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..language.normalise import tokens
 from ..language.times import asks_something
 from ..lazy_regex import lazy_regex
 from ..locale import Language
+from ..profiles.items import HEADINGS
+from ..search.language.answer_type import asks
 from .python.calls import AsyncCalls, Moment, local_time
 
 __all__ = ["COMMANDS", "Asked", "ChatCommands"]
@@ -32,9 +34,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "restore": (("恢复",), ("restore",)),
     "confirm": (("确认",), ("confirm",)),
     "cancel": (("取消",), ("cancel",)),
+    "help": (("帮助",), ("help",)),
 }
 """Command -> the words behind the slash, in Chinese and in English; the first that fits counts."""
-_ALONE = ("about_me", "confirm", "cancel")
+_ALONE = ("about_me", "confirm", "cancel", "help")
 """Commands that nothing follows."""
 _EVERYTHING = frozenset(
     {"全部", "所有", "一切", "我", "我的一切", "关于我的一切", "all", "everything", "me", "about me"}
@@ -49,6 +52,8 @@ LIKELY = 0.5
 """How likely a text has to be what is meant, where it holds none of the words."""
 MOST_LISTED, MOST_STATEMENTS, MOST_HITS = 10, 15, 5
 LONGEST_LINE = 100
+UNNAMED_KINDS = ("allergies", "likes", "dislikes")
+"""Sections of statements that are bare values, which only their heading explains."""
 WAITS_SECONDS = 600.0
 """How long a list of numbers, or a question, waits for its answer."""
 MOST_WAITING = 10_000
@@ -94,6 +99,12 @@ _SAID: dict[Language, _Sayings] = {
         "too_long": "这太长了，最多 {n} 个字，什么也没有做。",
         "unusable": "这里面有我读不了的内容，什么也没有做。",
         "failed": "记忆库出了问题，这次没有做成，请稍后再试。",
+        "help": (
+            "/记得 我对花生过敏：记住这句话；后面是问句就回答\n/还记得 谁对花生过敏：问我还记得什么\n"
+            "/你记得我什么：我对你的了解\n/忘了、/忘了 花生：列出你说过的，再说“/忘了 1 3”；“/忘了 全部”忘掉与你有关的全部\n"
+            "/纠正 我不住在上海，我住在杭州：先说会怎样改\n/确认、/取消：回答我的询问\n"
+            "/恢复 d12：取回忘掉或改掉的\n/彻底清除 d12：再也找不回来"
+        ),
     },
     "en": {
         "remembered": "I will remember: {text}",
@@ -133,6 +144,13 @@ _SAID: dict[Language, _Sayings] = {
         "too_long": "That is too long: at most {n} characters. Nothing was done.",
         "unusable": "There is something in it that I cannot read. Nothing was done.",
         "failed": "The memory could not do that now; please try again later.",
+        "help": (
+            "/remember dinner is on Friday: keeps it; a question is answered\n/recall when is dinner?: asks me\n"
+            "/about me: what I know of you\n/forget, /forget peanuts: lists what you said, then /forget 1 3; /forget all"
+            " for everything that is about you\n/correct I don't live in Leeds, I live in York: shows what would change\n"
+            "/confirm, /cancel: answers me\n/restore d12: takes back what was forgotten or corrected\n"
+            "/purge d12: erases it for good"
+        ),
     },
 }
 
@@ -201,9 +219,11 @@ class ChatCommands:
             match command:
                 case "about_me":
                     return _about(profile, say)
+                case "help":
+                    return say["help"]
                 case "recall":
                     return await self._recall(asked, rest, say)
-                case "remember" if asks_something(rest):
+                case "remember" if asks(rest):
                     return await self._recall(asked, rest, say)
                 case "remember":
                     return await self._remember(asked, rest, say)
@@ -407,7 +427,12 @@ def _command(text: str) -> tuple[str, _Sayings, str] | None:
 
 
 def _about(profile: Mapping[str, Any], say: _Sayings) -> str:
-    lines = [one["statement"] for one in profile["items"]] or profile["summary"].splitlines()
+    lines = [
+        f"{HEADINGS[one['section']][say is _SAID['zh']]}{'：' if say is _SAID['zh'] else ': '}{one['statement']}"
+        if one["kind"] in ("fact", "relation") and one["section"] in UNNAMED_KINDS
+        else one["statement"]
+        for one in profile["items"]
+    ] or profile["summary"].splitlines()
     if not (profile["known"] and lines):
         return say["about_nothing"]
     shown = [f"· {_line(line)}" for line in lines[:MOST_STATEMENTS]]

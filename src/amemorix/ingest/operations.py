@@ -257,6 +257,11 @@ class IngestMessages(_Ingest):
         "characters together.",
     )
     source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+    same_text: Literal["store", "keep"] = Field(
+        "store",
+        description="What becomes of a turn without an `external_id` whose speaker has said the very same in this source before: "
+        "`store` stores it each time, `keep` leaves what is there; `results` then name the id that it is under.",
+    )
     wait: Wait = ""
 
     @model_validator(mode="before")

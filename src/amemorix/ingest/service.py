@@ -96,7 +96,13 @@ class IngestService:
         def unit(db: Connection) -> Outcome:
             if isinstance(request, IngestText):
                 return self._text_written(db, request, texts[0], now)
-            stored = tuple(None if text is None else self.write(db, text, now) for text in texts)
+            keeps = isinstance(request, IngestMessages) and request.same_text == "keep"
+            stored: list[Stored | None] = []
+            for i, text in enumerate(texts):
+                known = self._same(db, text, now) if keeps and text and not messages[i].external_id else None
+                text = replace(text, external_id=known.external_id) if text and known else text
+                stored.append(text and self.write(db, text, now))
+            names = [one.external_id if one else id_ for one, id_ in zip(stored, ids, strict=True)]
             row = self._store.names.chat_row(db, chat.chat_id) if wished and chat else None
             last = None if row is None else db.run("summary_last_message", chat=row).fetchone()
             if wished and (row is None or last is None):
@@ -109,7 +115,7 @@ class IngestService:
                 waits = bool(db.run("summary_want", chat=row, wanted=last[0], now=now).fetchone()[0])
                 if waits and not summarised:
                     db.run("summary_keep", chat=row, now=now)  # the messages stand for themselves
-            return Outcome(False, stored, ids, waits)
+            return Outcome(False, tuple(stored), tuple(names), waits)
 
         return await self._store.write(unit)
 

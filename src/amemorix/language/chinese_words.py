@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Protocol
 
 from ..lazy_regex import lazy_regex
+from .normalise import fold, tokens
 from .stopwords import VAGUE
 from .word_lists import word_lists
 
-__all__ = ["HAN", "is_firm", "is_known_word", "is_person", "tagged_words"]
+__all__ = ["HAN", "is_firm", "is_known_word", "is_person", "tagged_words", "words_held"]
 
 Tagged = tuple[str, str]
 
@@ -36,6 +37,31 @@ def tagged_words(text: str) -> Sequence[Tagged]:
     return list(_with_verbs_apart(tagged))
 
 
+def words_held(terms: Collection[str], text: str) -> list[str]:
+    """The words of a text in which terms of a search stand, in their order: 过敏, and not the pair 我对.
+
+    Of a Chinese word as much as the terms, which are pairs of characters, cover of it; a single character if it is a noun.
+    """
+    folded, held = fold(text), frozenset(terms)
+    tagged = [(word, "") for word in _LATIN.findall(folded)] if folded.isascii() else tagged_words(folded)
+    found: dict[str, None] = {}
+    for word, flag in tagged:
+        if not HAN.search(word):
+            if held & set(tokens(word)):
+                found[word] = None
+        elif len(word) == 1:
+            if word in held and flag.startswith("n"):
+                found[word] = None
+        elif flag[:1] not in _FUNCTION_TAGS:
+            start = 0
+            for end in range(1, len(word) + 1):
+                if end == len(word) or word[end - 1 : end + 1] not in held:
+                    if end - start > 1:
+                        found[word[start:end]] = None
+                    start = end
+    return list(found)
+
+
 def is_known_word(word: str) -> bool:
     """Whether the dictionary holds the word, so that it was not put together by guess."""
     from rjieba import has_word
@@ -58,6 +84,9 @@ def _with_verbs_apart(tagged: Sequence[Tagged]) -> Iterator[Tagged]:
             yield word, flag
 
 
+_LATIN = lazy_regex(r"[a-z0-9][a-z0-9'-]*")
+_FUNCTION_TAGS = frozenset("rpucx")
+"""Pronouns, prepositions, particles, conjunctions and marks, by the tags of jieba."""
 HAN = lazy_regex(r"[\u3400-\u9fff]")
 _SURNAMES = frozenset(
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻苏潘葛范彭郎鲁韦马苗方俞任袁柳唐罗薛雷贺汤滕殷毕郝邬安常乐于傅齐康伍余元顾孟黄穆萧尹姚邵汪毛戴宋庞熊纪舒屈项祝董梁杜阮蓝季贾江郭梅林钟徐邱高夏蔡田樊胡霍万柯卢莫房丁邓包左石崔龚程邢裴陆翁段侯武刘景龙叶白赖卓池乔曾关游岳夏侯欧阳司马上官诸葛"

@@ -17,7 +17,7 @@ from ..ids import fact_key
 from ..indexes.projections import Indexes
 from ..language.normalise import is_mostly_cjk, normalise_name, tokens
 from ..language.stopwords import is_talk
-from ..language.times import find_span
+from ..language.times import find_span, local_moment
 from ..store.access import Access, Caller, TimeZones, allows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -293,7 +293,8 @@ class PersonProfileService:
             spans = find_span(item.statement, now=item.at, zone=zone)
             return (as_of or now) <= max((span.end for _, span in spans), default=item.at + OPEN_FOR)
 
-        return [item for item in fact_items(facts, said, chinese=chinese) if is_open(item)]
+        year = local_moment(now, zone).year
+        return [item for item in fact_items(facts, said, chinese=chinese, year=year) if is_open(item)]
 
     def _related(
         self, db: Connection, person: PersonNames, rows: Sequence[int], seen: Sequence[int] | None, now: float,

@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from ..facts.language.sentences import written_dates
 from ..facts.language.slots import STATEMENT
 from ..facts.oneself import FIRST_PERSON
 from ..facts.rows import FactRow
@@ -67,10 +68,6 @@ _CLAUSES = lazy_regex(
 )
 _OWN_CLAUSE = lazy_regex(r"(?:i|i['’]\w+|my|we|we['’]\w+|our)\b|我", re.IGNORECASE)
 """What a clause begins with that stands without the one before it."""
-_DATE = lazy_regex(
-    r"(?P<before> ?)\((?P<date>\d{4}(?:-\d\d){0,2}|\d{4}-\d{4}|\d{4}-\d\d-\d\d - \d{4}-\d\d-\d\d)\)(?P<after> ?)"
-)
-"""The date that follows a time in words: one, or the first and the last day."""
 _DATES = lazy_regex(r"\b\d{4}-\d\d(?:-\d\d)?|\b(?:19|20)\d\d(?:-\d{4})?\b")
 _NAME = lazy_regex(r"(?<=[a-z,'’\"(] )(?!I\b)[A-Z]\w")
 _HAN = lazy_regex(r"[\u3400-\u9fff]")
@@ -119,8 +116,10 @@ def clarity(sentence: str) -> float:
     return math.prod(factor for words, factor in _unclear() if words.search(sentence))
 
 
-def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool) -> list[ProfileItem]:
-    """Facts as statements; a typed fact and the sentence that carries it are one."""
+def fact_items(
+    facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, chinese: bool, year: int
+) -> list[ProfileItem]:
+    """Facts as statements; a typed fact and the sentence that carries it are one. `year` is the present one."""
     sentences = {
         fact.id: next((one.sentence for one in said.get(fact.id, ()) if one.sentence), "")
         or (fact.value if fact.attribute == STATEMENT else "")
@@ -144,15 +143,15 @@ def fact_items(facts: Sequence[FactRow], said: Mapping[int, Sequence[Said]], *, 
             items[place] = replace(items[place], evidence=tuple(evidence))
             continue
         places |= dict.fromkeys(keys, len(items))
-        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese))
+        items.append(_fact_item(fact, rows, sentence if place is None else "", chinese=chinese, year=year))
     return _beside(items, facts)
 
 
-def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool) -> ProfileItem:
+def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: bool, year: int) -> ProfileItem:
     teller = rows[0].teller if rows else ""
     own = fact.authority in OWN
     said_at = rows[0].at if rows else fact.valid_from
-    words = _with_dates(shortened(sentence))
+    words = shortened(sentence)
     weight = fact.importance
     if fact.attribute == STATEMENT:
         weight *= clarity(words) * math.sqrt(min(1.0, telling_words(words) / TELLING_ENOUGH))
@@ -167,7 +166,11 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
             text = f"{teller}：“{text}”" if chinese else f'{teller}: "{text}"'
         at = said_at
     else:
-        basis, text, at = "fact", worded_fact(fact.attribute, fact.value, fact.polarity < 0, chinese), fact.valid_from
+        basis, text, at = (
+            "fact",
+            worded_fact(fact.attribute, fact.value, fact.polarity < 0, chinese, year),
+            fact.valid_from,
+        )
         if words and estimated_tokens(words) - estimated_tokens(fact.value) > MORE and fact.polarity > 0:
             told = f"{teller}{'：' if chinese else ': '}" if teller else ""
             text = f"{text}，{told}“{words}”" if chinese else f'{text}, {told}"{words}"'
@@ -175,7 +178,7 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
     mark = _CONTESTED_MARKS[own][chinese] if contested else _DOUBTED_MARKS[chinese] if doubted else ""
     return ProfileItem(
         section=fact_section(fact.attribute, fact.kind, fact.polarity < 0, sentence or fact.value),
-        statement=text,
+        statement=written_dates(text, year),
         basis=basis,
         evidence=tuple(dict.fromkeys(one.paragraph for one in rows)),
         confidence=round(fact.confidence * (CONTESTED_FACTOR if contested and not own else 1.0), 3),
@@ -183,9 +186,9 @@ def _fact_item(fact: FactRow, rows: Sequence[Said], sentence: str, *, chinese: b
         ref=fact_key(fact.id),
         weight=weight if fact.asserted_at is None else max(weight, BY_HAND),
         mark=mark,
-        sentence=words if basis == "fact" else "",
+        sentence=written_dates(words, year) if basis == "fact" else "",
         beside=fact_key(fact.doubted_by or 0) if doubted else "",
-        dated=fact.attribute not in _UNDATED and _DATES.search(text) is None,
+        dated=fact.attribute not in _UNDATED and _DATES.search(f"{fact.value} {text}") is None,
     )
 
 
@@ -229,9 +232,12 @@ def _by_attribute(label: str, otherwise: str) -> str:
     return next((section for section, stems in sections.items() if any(stem in label for stem in stems)), otherwise)
 
 
-def worded_fact(attribute: str, value: str, denied: bool, chinese: bool) -> str:
-    """A typed fact in a few words: `residence: Leeds`, 住处：杭州; the bare value where its section says all."""
-    words = _words()
+def worded_fact(attribute: str, value: str, denied: bool, chinese: bool, year: int) -> str:
+    """A typed fact in a few words: `residence: Leeds`, 住处：杭州; the bare value where its section says all.
+
+    Its dates are as a person writes them in this `year`.
+    """
+    words, value = _words(), written_dates(value, year)
     if denied and attribute in words["denied"]:
         label = words["denied"][attribute][chinese]
         return f"{label}：{value}" if chinese else f"{label}: {value}"
@@ -294,17 +300,6 @@ def shortened(text: str) -> str:
         return text
     ends = (max(text.rfind(mark, LONGEST // 3, LONGEST) for mark in marks) for marks in ("。！？.!?；;", "，,、", " "))
     return text[: next((end for end in ends if end > 0), LONGEST)].rstrip(_ENDS) + "…"
-
-
-def _with_dates(text: str) -> str:
-    """The dates that were put behind times in words, in the brackets of what a quotation does not say itself:
-    `last Friday [2023-10-20]`."""
-
-    def bracketed(found: re.Match[str]) -> str:
-        spaces = ("", "") if _HAN.match(text[: found.start()][-1:]) else (found["before"], found["after"])
-        return f"{spaces[0]}[{found['date']}]{spaces[1]}"
-
-    return _DATE.sub(bracketed, text)
 
 
 def _is_aside(clause: str) -> bool:

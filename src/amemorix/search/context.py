@@ -15,7 +15,7 @@ from ..facts.query import FactItem, FactReader, Moment
 from ..facts.rows import MAYBE_OUTDATED
 from ..ids import paragraph_key, row_number
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import find_span, format_day
+from ..language.times import find_span, format_day, local_moment
 from ..lazy_regex import lazy_regex
 from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, estimated_tokens, worded
 from ..profiles.service import Asked, PersonProfileService, Profile
@@ -226,7 +226,8 @@ class _Writer:
         for n, fact in enumerate(facts):
             if fact.status != "active" or fact.person_id in here:
                 continue
-            text = worded_fact(fact.attribute, fact.value, fact.denied, self.chinese)
+            year = local_moment(self.now, self.zone).year
+            text = worded_fact(fact.attribute, fact.value, fact.denied, self.chinese, year)
             item = ProfileItem(
                 fact_section(fact.attribute, "", fact.denied, fact.value), text, "fact",
                 tuple(row for key in fact.evidence_ids if (row := row_number(key, "p"))), fact.confidence,

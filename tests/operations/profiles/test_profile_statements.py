@@ -244,17 +244,23 @@ async def test_what_says_something_in_particular_comes_first(held: AMemorixHostS
 @pytest.mark.parametrize(
     ("said_so", "told"),
     [
-        ("I sold my flat last Friday (2023-11-10)", "I sold my flat last Friday [2023-11-10]"),
+        ("I sold my flat last Friday (2023-11-10)", "I sold my flat last Friday (10 November)"),
         (
             "Last week (2023-11-06 - 2023-11-12) I had my wisdom teeth out",
-            "Last week [2023-11-06 - 2023-11-12] I had my wisdom teeth out",
+            "Last week (6–12 November) I had my wisdom teeth out",
         ),
         ("I quit last month (2023-10 was hell)", "I quit last month (2023-10 was hell)"),
-        ("聚餐订在下周六晚上六点半 (2023-11-18)海底捞，南山店", "聚餐订在下周六晚上六点半[2023-11-18]海底捞，南山店"),
-        ("我上周五 (2023-11-10) 把房子卖了", "我上周五[2023-11-10]把房子卖了"),
-        ("我下个月 (2023-12)15号去成都出差", "我下个月[2023-12]15号去成都出差"),
+        ("聚餐订在下周六晚上六点半 (2023-11-18)海底捞，南山店", "聚餐订在下周六晚上六点半（11月18日）海底捞，南山店"),
+        ("我上周五 (2023-11-10) 把房子卖了", "我上周五（11月10日）把房子卖了"),
+        ("我下个月 (2023-12)15号去成都出差", "我下个月（12月）15号去成都出差"),
+        ("我上上周 (2023-10-30 - 2023-11-05) 把房子卖了", "我上上周（10月30日–11月5日）把房子卖了"),
+        ("我去年 (2022) 把房子卖了", "我去年（2022年）把房子卖了"),
+        ("I sold my flat last year (2022)", "I sold my flat last year (2022)"),
+        ("I sold my flat last winter (2022-12-29 - 2023-01-04)",
+         "I sold my flat last winter (29 December 2022 – 4 January 2023)"),
+        ("I sold my flat a year ago (2022-11)", "I sold my flat a year ago (November 2022)"),
     ],
-)
+)  # fmt: skip
 async def test_a_time_in_words_is_quoted_with_its_date(held: AMemorixHostService, said_so: str, told: str) -> None:
     await state(held, said_so, kind="event", ago=2 * DAY)
     assert lines_of(await profile(held)) == {"notes": [told]}

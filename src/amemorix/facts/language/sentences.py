@@ -8,10 +8,11 @@ from datetime import UTC, tzinfo
 
 from ...language.chat_markup import GAP, spoken
 from ...language.normalise import clean_text, is_mostly_cjk, simplified
+from ...language.time_grammar import MONTHS
 from ...language.times import Span, find_span, is_question, local_moment
 from ...lazy_regex import lazy_regex
 
-__all__ = ["dated", "retracts", "sentences", "spans"]
+__all__ = ["dated", "retracts", "sentences", "spans", "written_dates"]
 
 LONGEST = 4_000
 """Only the first characters of a text are read."""
@@ -32,6 +33,12 @@ _WEEKDAY = lazy_regex(
 )
 _DONE = lazy_regex(r"了|过|\b(?:\w{2,}ed|got|went|did|had|was|were|bought|left|quit|met|saw|began|became|broke|won|lost|came|took|found|made|sold|gave)\b", re.I)  # fmt: skip
 _YEAR = lazy_regex(r"(?:19|20)\d\d")
+_BEHIND = lazy_regex(
+    r"(?P<before>.?)(?P<space> ?)\((?P<from>\d{4}(?:-\d\d){0,2})(?:(?: - |(?<=\(....)-)(?P<to>\d{4}(?:-\d\d-\d\d)?))?\)(?P<after> ?)",
+    re.S,
+)
+"""The date that `dated` puts behind a time in words: one, or the first and the last."""
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
 DAY, WEEK = 86_400.0, 7 * 86_400.0
 
 
@@ -110,3 +117,43 @@ def _date(span: Span, zone: tzinfo) -> str:
     if first.day == 1 and first.month == last.month and long > 27 * DAY:
         return f"{first:%Y-%m}"
     return f"{first:%Y-%m-%d} - {last:%Y-%m-%d}"
+
+
+def written_dates(text: str, year: int) -> str:
+    """The text with the dates that `dated` put behind its times as a person writes them: `last week (20–26 April)`,
+    上周（4月20–26日）; a year is named unless it is this one."""
+
+    def written(found: re.Match[str]) -> str:
+        first = [int(part) for part in found["from"].split("-")]
+        last = [int(part) for part in (found["to"] or found["from"]).split("-")]
+        years = {first[0], last[0]} != {year}
+        if _HAN.match(found["before"]):
+            return f"{found['before']}（{_chinese_dates(first, last, years)}）"
+        return f"{found['before']}{found['space']}({_english_dates(first, last, years)}){found['after']}"
+
+    return _BEHIND.sub(written, text)
+
+
+def _chinese_dates(first: Sequence[int], last: Sequence[int], years: bool) -> str:
+    units = "年月日"
+    if len(first) == 1:
+        return f"{first[0]}–{last[0]}年" if last != first else f"{first[0]}年"
+    start = "".join(f"{part}{unit}" for part, unit in zip(first, units, strict=False) if years or unit != "年")
+    if last == first:
+        return start
+    same = next(at for at in range(3) if last[at] != first[at])
+    end = "".join(f"{part}{unit}" for part, unit in list(zip(last, units, strict=True))[same:])
+    return f"{start.removesuffix('日') if same == 2 else start}–{end}"
+
+
+def _english_dates(first: Sequence[int], last: Sequence[int], years: bool) -> str:
+    if len(first) == 1:
+        return f"{first[0]}–{last[0]}" if last != first else f"{first[0]}"
+    named = [f"{MONTHS[part[1] - 1].capitalize()}" for part in (first, last)]
+    spelled = [" ".join(map(str, [*part[2:], name])) for part, name in zip((first, last), named, strict=True)]
+    ends = [f" {part[0]}" if years else "" for part in (first, last)]
+    if last == first:
+        return spelled[0] + ends[0]
+    if last[:2] == first[:2]:
+        return f"{first[2]}–{spelled[1]}{ends[1]}"
+    return f"{spelled[0]}{ends[0] if last[0] != first[0] else ''} – {spelled[1]}{ends[1]}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
+import os
+import shlex
+import subprocess
 import time
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -15,24 +17,34 @@ from typing import Annotated, Any
 import typer
 from rich.padding import Padding
 
+from ...extras import require
 from ...host.environment import Surroundings
 from ...host.service import AMemorixHostService
 from ...locale import told
 from ..transport import LocalMemory
 from .memory import hit_table
 from .memory_client import answered
-from .terminal import out, print_stored, say
+from .terminal import DEFAULT_CONFIG, out, print_stored, say
+from .ui import console
+
+FOLDER = Path("a-memorix-demo")
 
 
 def demo(
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Keep the memory below this folder; without one it is temporary.")
-    ] = None,
+    data_dir: Annotated[Path, typer.Option(help="Folder of the memory, which stays there.")] = FOLDER,
     hits: Annotated[int, typer.Option(min=1, max=20, help="Most hits shown of each answer.")] = 5,
+    ui: Annotated[bool, typer.Option("--ui", help="Open the console on it then, until Ctrl+C.")] = False,
 ) -> None:
     """Store a conversation of five friends, half Chinese, half English, and ask it ten questions in five modes."""
-    with tempfile.TemporaryDirectory(prefix="amemorix-demo-") as temporary:
-        asyncio.run(_demonstrate(conversation(), data_dir or Path(temporary), hits))
+    if ui:
+        require("server", "The console")
+    config = data_dir / DEFAULT_CONFIG
+    asyncio.run(_demonstrate(conversation(), config, hits))
+    folder = subprocess.list2cmdline([str(data_dir)]) if os.name == "nt" else shlex.quote(str(data_dir))
+    removal = f"rmdir /s /q {folder}" if os.name == "nt" else f"rm -r {folder}"
+    say(f"The memory stays: `amemorix chats -c {folder}` looks at it, and `{removal}` removes it.")
+    if ui:
+        console(config, browser=True, port=0)
 
 
 def conversation() -> dict[str, Any]:
@@ -43,13 +55,13 @@ def conversation() -> dict[str, Any]:
     return json.loads(files("amemorix.frontends.cli").joinpath("demo_conversation.json").read_bytes())
 
 
-async def _demonstrate(demo: dict[str, Any], folder: Path, shown: int) -> None:
+async def _demonstrate(demo: dict[str, Any], config: Path, shown: int) -> None:
     """Store every session of the conversation, in its own time zone, and ask its questions; a second run adds nothing."""
     sessions, questions, chat = demo["sessions"], demo["questions"], {"chat_id": demo["chat_id"]}
     offset = datetime.fromisoformat(sessions[0]["start"]).utcoffset()
     assert offset is not None, "the demo's times are aware"
     around = replace(Surroundings.default(), zone=timezone(offset))
-    async with AMemorixHostService(folder / "config" / "a_memorix.toml", surroundings=around, watch=False) as host:
+    async with AMemorixHostService(config, surroundings=around, watch=False) as host:
         memory, stored, started = LocalMemory(host, "cli"), 0, time.perf_counter()
         for session in sessions:
             messages = [

@@ -95,6 +95,8 @@ def _findings(path: Path, probe: bool) -> Iterator[FindingItem]:
     yield _clock(config, [PACKAGE, *([folder / DATABASE_FILE] if stored else [])])
     daemon, owner = daemon_of(path), holder(folder)
     yield _daemon(daemon) if daemon else _port(path, config)
+    if daemon and config.http.tokens_file:
+        yield _tokens(path, config)
     if not may_enter:
         mend = "Give it leave, or run as its owner."
         yield FindingItem("folder", False, f"this user may not read and write {nearest}", mend)
@@ -230,6 +232,19 @@ def _daemon(daemon: Daemon) -> FindingItem:
     told = f"process {daemon.pid} answers at {daemon.url}, version {health['version']} ({health['commit']})"
     same = (health["version"], health["commit"]) == (__version__, commit())
     return FindingItem("daemon", same, told, "" if same else f"Restart it: installed is {program()}.")
+
+
+def _tokens(path: Path, config: Config) -> FindingItem:
+    """Whether a running daemon could read every line of the file of tokens when it was saved."""
+    from ..http.tokens import Tokens, tokens_path
+
+    base = project_folder(path.absolute())
+    try:
+        Tokens.read(config.http, os.environ, base)
+    except MemoryFault as exc:
+        mend = "Put it right and save it. Until then a token of a damaged line keeps what it was allowed, and no new one of it counts."
+        return FindingItem("tokens", False, str(exc), mend)
+    return FindingItem("tokens", True, f"every line of {tokens_path(config.http, base)} can be read")
 
 
 def _port(path: Path, config: Config) -> FindingItem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -135,10 +136,10 @@ def profile(who: Who, chat: Chat = "", config: MemoryPath = DEFAULT_CONFIG) -> N
 def facts(who: Who, chat: Chat = "", last: Last = 50, config: MemoryPath = DEFAULT_CONFIG) -> None:
     """Print what is held true of a person, since when, and on which texts it stands."""
     found = _asked(config, lambda memory: memory.facts(who, chat=chat, limit=last), of_facts=True)
-    table, chinese = columns("fact", "what", "since", "status", "evidence"), spoken() == "zh"
+    table, chinese, year = columns("fact", "what", "since", "status", "evidence"), spoken() == "zh", datetime.now().year
     for one in found:
         since = f"{one.since:%Y-%m-%d}" if one.since else ""
-        what = worded_fact(one.attribute, one.value, one.denied, chinese)
+        what = worded_fact(one.attribute, one.value, one.denied, chinese, year)
         if what == one.value and one.attribute != "statement":  # its section would say what it is
             section = SECTIONS[fact_section(one.attribute, "", one.denied, one.value)][chinese]
             what = f"{section}{'：' if chinese else ': '}{what}"

@@ -77,6 +77,7 @@ COMMANDS = {
     ),
     "tune": ("amemorix.frontends.cli.tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
     "config": ("amemorix.frontends.cli.config:app", "Show and change the configuration."),
+    "deploy": ("amemorix.frontends.cli.deploy:deploy", "Print a compose.yaml, a systemd unit or a Dockerfile for this installation; on standard error, what to do with it."),
     "token": ("amemorix.frontends.cli.serve:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
     "key": ("amemorix.frontends.cli.key:app", "Encrypt the memory, and look after its keys."),
     "models": ("amemorix.frontends.cli.models:app", "Install and check local models: for vectors, and for Chinese names."),

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidRequest, NotFound
+from ...language.chinese_words import words_held
 from ...locale import joined, told, word
 from ..http.json_response import read_object
 from .memory_client import ask
@@ -164,13 +165,12 @@ def reason(hit: dict[str, Any]) -> str:
         if "rank" in lane
     ]
     signals = [told(words) for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)]
-    terms = [str(term) for term in explain.get("matched_terms", [])]
-    longest = [term for term in terms if not any(term != other and term in other for other in terms)]
+    words = words_held(explain.get("matched_terms", []), hit["content"])
     parts = [
         told(f"found by {', '.join(explain['branches'])}") if explain.get("branches") else "",
         ", ".join(lanes),
         *signals,
-        f"{word('has')}: {', '.join(longest[:MOST_TERMS])}" if longest else "",
+        f"{word('has')}: {', '.join(words[:MOST_TERMS])}" if words else "",
         told(str(explain.get("order") or "")),
     ]
     return joined(part for part in parts if part) or told("beside lines that match")

@@ -51,7 +51,9 @@ def token(
 ) -> None:
     """Make a token for the daemon, shown on standard error, and its line for http.tokens_file."""
     made, line = make_token(role, chat or (), name)
-    remark("Append the line to the file that http.tokens_file of the configuration names, and start the daemon again.")
+    remark(
+        "Append the line to the file that http.tokens_file of the configuration names: it counts once that is saved."
+    )
     remark(f"The token, shown this once: {made}", "bold")
     typer.echo(line)
 

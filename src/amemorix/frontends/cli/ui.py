@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,11 @@ def ui(
     browser: Annotated[bool, typer.Option(help="Open the browser; else only say the address.")] = True,
 ) -> None:
     """Open the console at the daemon that runs, or run one until Ctrl+C."""
+    console(config, browser=browser)
+
+
+def console(config: Path, *, browser: bool, port: int | None = None) -> None:
+    """Open the console at the daemon of a configuration, or at one that runs until Ctrl+C, at `port` instead of http.port."""
     if daemon := daemon_of(config):
         _show(daemon.url, load(config).http.token_env, opens=browser)
         return
@@ -36,7 +42,7 @@ def ui(
         say("The daemon runs here: Ctrl+C stops it.", "dim")
 
     logging.getLogger("amemorix").setLevel(min(logging.INFO, logging.getLogger().level or logging.INFO))
-    asyncio.run(serve(config, environ=os.environ, tell=tell))
+    asyncio.run(serve(config, port=port, environ=os.environ, tell=tell))
 
 
 def _show(url: str, token_env: str, *, opens: bool) -> None:

@@ -14,7 +14,7 @@ from ...audit_context import Grant
 from ...errors import Forbidden, MemoryFault, NotFound, NotReady
 from ...host.service import AMemorixHostService
 from ...locale import accepted, speaking, spoken
-from ..http.auth import GRANT, fault_answer
+from ..http.auth import GRANT, STANDS, fault_answer
 from ..http.tokens import Tokens
 from .sessions import COOKIE, Session, Sessions
 from .view import HEADERS, View, form_of
@@ -70,7 +70,7 @@ class Console:
         if known is not None:
             return known
         grant: Grant | None = request.scope.get(GRANT)
-        return None if grant is None else self._sessions.begin(grant)
+        return None if grant is None else self._sessions.begin(grant, request.scope.get(STANDS, lambda: True))
 
     def _to_login(self, request: Request) -> Response:
         if request.headers.get("hx-request") == "true":
@@ -88,7 +88,7 @@ class Console:
     async def login(self, request: Request) -> Response:
         """Ask for a token, and begin a session with what it allows; each try has a new form and no session before it."""
         wanted = _local(request.query_params.get("next", "/"))
-        visitor = Session("", Grant("read"), 0.0, "")
+        visitor = Session("", Grant("read"), 0.0, secret="")
         with speaking(accepted(request.cookies.get(LANGUAGE, "")) or spoken()):
             view = View(request, self._host, visitor, "login")
             if request.method == "GET":
@@ -96,10 +96,12 @@ class Console:
             if (origin := request.headers.get("origin")) and urlsplit(origin).netloc != request.headers.get("host"):
                 return view.fault(Forbidden("This form came from another site."))
             given = (await form_of(request)).get("token")
-            grant = self._tokens.grant(given.strip().encode()) if isinstance(given, str) else None
+            token = given.strip().encode() if isinstance(given, str) else b""
+            grant = self._tokens.grant(token)
             if grant is None:
                 return view.show("login.html", status=401, wanted=wanted, wrong=True)
-        return self._with_cookie(request, RedirectResponse(wanted, 303, HEADERS), self._sessions.begin(grant))
+        session = self._sessions.begin(grant, self._tokens.standing(token, grant))
+        return self._with_cookie(request, RedirectResponse(wanted, 303, HEADERS), session)
 
     async def logout(self, request: Request) -> Response:
         session = self._session(request)

@@ -24,6 +24,8 @@ class Session:
     id: str
     grant: Grant
     seen: float
+    stands: Callable[[], bool] = lambda: True
+    """Whether the token that it began with still allows this."""
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     told: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
@@ -35,18 +37,18 @@ class Sessions:
         self._clock = clock
         self._by_id = dict[str, Session]()
 
-    def begin(self, grant: Grant) -> Session:
+    def begin(self, grant: Grant, stands: Callable[[], bool] = lambda: True) -> Session:
         """A new session, under an id that nobody could know."""
         while len(self._by_id) >= MOST:
             del self._by_id[next(iter(self._by_id))]
-        made = Session(secrets.token_urlsafe(32), grant, self._clock())
+        made = Session(secrets.token_urlsafe(32), grant, self._clock(), stands)
         self._by_id[made.id] = made
         return made
 
     def of(self, id_: str) -> Session | None:
-        """The session of a cookie, which is in use now; None if there is none, or it was idle for too long."""
+        """The session of a cookie, which is in use now; None if there is none, it was idle for too long, or its token is revoked."""
         found = self._by_id.pop(id_, None)
-        if found is None or self._clock() - found.seen > IDLE_SECONDS:
+        if found is None or self._clock() - found.seen > IDLE_SECONDS or not found.stands():
             return None
         found.seen = self._clock()
         self._by_id[id_] = found  # the last in use stands last

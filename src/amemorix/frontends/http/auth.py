@@ -22,7 +22,7 @@ from .json_response import encoded
 from .tokens import Tokens
 
 __all__ = [
-    "GRANT", "Guard", "JsonAnswer", "bound_scope", "fault_answer", "from_another_site", "is_loopback", "resolves_to_loopback",
+    "GRANT", "STANDS", "Guard", "JsonAnswer", "bound_scope", "fault_answer", "from_another_site", "is_loopback", "resolves_to_loopback",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,8 @@ OPEN_PATHS = ("/healthz", "/readyz", DOCS_PATH)
 """Answer without a token: for whoever watches the process, and the page in which a token is typed."""
 GRANT = "amemorix.grant"
 """Where a request carries what its token allows; absent on an open path without a token."""
+STANDS = "amemorix.stands"
+"""Where a request carries what tells whether its token still allows that; absent where no token is needed."""
 REASONS = {
     "missing": "it brought no token", "wrong": "its token is wrong", "host": "it was not addressed to localhost",
     "page": "it came from a web page",
@@ -98,9 +100,11 @@ class Guard:
             if scope["path"] in OPEN_PATHS or scope["path"] == "/" or scope["path"].startswith("/ui/"):
                 return None
             return self._refused(scope, "missing", _unknown("A token is needed: send `Authorization: Bearer TOKEN`."))
-        scope[GRANT] = self._tokens.grant(given.strip().encode("latin-1"))
-        if scope[GRANT] is None:
+        token = given.strip().encode("latin-1")
+        scope[GRANT] = grant = self._tokens.grant(token)
+        if grant is None:
             return self._refused(scope, "wrong", _unknown("The token is wrong.", "invalid_token"))
+        scope[STANDS] = self._tokens.standing(token, grant)
         return None
 
     def _refused(self, scope: Scope, reason: str, answer: JsonAnswer) -> JsonAnswer:

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from ...audit_context import Grant, entered_by
 from ...errors import InvalidRequest, MemoryFault
 from ...host.service import AMemorixHostService
-from .auth import GRANT, fault_answer
+from .auth import GRANT, STANDS, fault_answer
 
 __all__ = ["EVENTS_PATH", "PARAMETERS", "ChangeEvents"]
 
@@ -42,16 +42,19 @@ class ChangeEvents:
         except MemoryFault as exc:
             return fault_answer(exc)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._events(grant, args, first), media_type="text/event-stream", headers=headers)
+        events = self._events(grant, args, first, request.scope.get(STANDS, lambda: True))
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def _changes(self, grant: Grant, args: Mapping[str, Any]) -> dict[str, Any]:
         with entered_by("http", grant):
             answer = await self._host.call("memory_runtime_admin", {"action": "changes", **args})
         return answer.model_dump(mode="json")
 
-    async def _events(self, grant: Grant, args: dict[str, Any], answer: dict[str, Any]) -> AsyncGenerator[str]:
+    async def _events(
+        self, grant: Grant, args: dict[str, Any], answer: dict[str, Any], stands: Callable[[], bool]
+    ) -> AsyncGenerator[str]:
         sent_at = time.monotonic()
-        while True:
+        while stands():
             if answer["reset"]:
                 yield _event(answer["next"], "reset", {})
             for item in answer["items"]:

@@ -18,6 +18,8 @@ from typing import Any, cast
 import uvicorn
 
 from ...config import Config, load
+from ...config.model import Http
+from ...config.watch import watch
 from ...errors import Conflict, Forbidden, InvalidConfig
 from ...host.service import AMemorixHostService
 from ...location import project_folder
@@ -27,7 +29,7 @@ from ..daemon import announced
 from .app import create_app
 from .auth import is_loopback, resolves_to_loopback
 from .connections import Connections
-from .tokens import Tokens
+from .tokens import Tokens, tokens_path
 
 __all__ = ["Listening", "listening", "refuse_open_door", "serve"]
 
@@ -63,7 +65,8 @@ async def serve(
     token), InvalidConfig (a token that cannot be), Conflict (the port is taken), and what starting a host raises.
     """
     config = await asyncio.to_thread(load, config_path, create=True)
-    tokens = await asyncio.to_thread(Tokens.read, config.http, environ, project_folder(config_path.absolute()))
+    base = project_folder(config_path.absolute())
+    tokens = await asyncio.to_thread(Tokens.read, config.http, environ, base)
     address, number = host or config.http.host, config.http.port if port is None else port
     refuse_open_door(address, bool(tokens), config)
     os.umask(UMASK)
@@ -81,6 +84,8 @@ async def serve(
         http = cast(Any, connections.protocol)
         server = _Server(uvicorn.Config(app, http=http, timeout_graceful_shutdown=GRACE_SECONDS, **settings))
         running = asyncio.create_task(server.serve(sockets=[sock]))
+        ended = asyncio.Event()
+        following = asyncio.create_task(_follow_tokens(tokens, config.http, environ, base, ended))
         try:
             await memory.start()
             gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
@@ -91,7 +96,25 @@ async def serve(
         finally:
             server.should_exit = True
             await running
+            ended.set()
+            await following
             await memory.stop()
+
+
+async def _follow_tokens(
+    tokens: Tokens, settings: Http, environ: Mapping[str, str], base: Path, ended: asyncio.Event
+) -> None:
+    """Take `http.tokens_file` each time it is saved, until the daemon has ended; a file that is gone changes nothing."""
+
+    async def revise(content: bytes) -> None:
+        new, revoked, faults = tokens.revise(settings, environ, base, content)
+        for fault in faults:
+            log.error("%s A token that this line held keeps what it was allowed until the line is put right.", fault)
+        if new or revoked:
+            log.warning("http.tokens_file was read again: %d tokens are new, %d are revoked", new, revoked)
+
+    if settings.tokens_file:
+        await watch(tokens_path(settings, base), revise, stop=ended, seen=b"")
 
 
 def refuse_open_door(host: str, has_token: bool, config: Config) -> None:

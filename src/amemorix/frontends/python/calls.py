@@ -6,6 +6,7 @@ import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -100,8 +101,9 @@ class AsyncCalls(ABC, AsyncTypedCalls):
 
         `id` is your own: the same id and text again changes nothing, another text replaces it. From `expires_at`
         on, or after `ttl_seconds`, it is hidden, and soon deleted. `everything=True` stores a note that every chat may
-        see. Durable when it returns, and found by meaning too (`wait="searchable"`: some 10 ms a text, at most ten seconds;
-        else `wait_error` of the answer says why not); more than 16 texts are only `stored`, unless `wait` says otherwise.
+        see. What `user` alone says again, without `id` and `time`, is stored once; turns of a chat are stored each time.
+        Durable when it returns, and found by meaning too (`wait="searchable"`: some 10 ms a text, at most ten seconds; else
+        `wait_error` of the answer says why not); more than 16 texts are only `stored`, unless `wait` says otherwise.
         """
         turns = turns_of(messages)
         if text and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -112,6 +114,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
         given = {"external_id": id or None, "metadata": dict(metadata or {})}
         common = {"expires_at": expires_at, "ttl_seconds": ttl_seconds, "wait": wait or default_wait(len(turns) or 1)}
+        repeatable = bool(text and user) and not (chat or id or time is not None)
         if turns or user:
             if turns and (id or metadata or time is not None):
                 raise InvalidRequest("messages: id, time and metadata belong into each message.", field="messages")
@@ -119,11 +122,15 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             where = {"chat_id": chat} if chat else scope_of(user, "", everything=False)
             if chat and user:  # a user_id beside it would make the chat their private one
                 turns = [{**one, "person_id": user, "speaker": user} if _of_user(one) else one for one in turns]
-            answer = await self.call("ingest_messages", {"messages": turns, **where, **common})
+            same = {"same_text": "keep"} if repeatable else {}
+            answer = await self.call("ingest_messages", {"messages": turns, **where, **common, **same})
         else:
             where = {"scope": "global"} if everything else scope_of(user, chat, everything=False)
             answer = await self.call("ingest_text", {"text": text, "timestamp": time, **given, **where, **common})
-        return added_of(answer)
+        added = added_of(answer)
+        if repeatable and any(one["status"] == "existing" for one in answer["results"]):
+            return replace(added, ids=tuple(answer["results"][0]["ids"]), skipped=(), repeated=True)
+        return added
 
     async def update(self, id: str, text: str = "", *, metadata: Mapping[str, Any] | None = None) -> Added:
         """Give a stored text (`p12`) other words, other metadata, or both. Raises NotFound.

@@ -8,6 +8,8 @@ from datetime import datetime
 from html import escape
 from typing import Any, Generic, TypeVar, overload
 
+from ...facts.language.sentences import written_dates
+
 __all__ = ["Added", "Context", "Fact", "Facts", "Forgotten", "Hits", "Listing", "Memo", "Profile", "Texts"]
 
 T = TypeVar("T")
@@ -53,7 +55,8 @@ class Fact:
 
     def __str__(self) -> str:
         told = f"{self.person}: " if self.person else ""
-        told += self.value if self.attribute == "statement" else f"{self.attribute} {'not ' * self.denied}{self.value}"
+        value = written_dates(self.value, datetime.now().year)
+        told += value if self.attribute == "statement" else f"{self.attribute} {'not ' * self.denied}{value}"
         return told if self.status == "active" else f"{told} ({self.status})"
 
 
@@ -171,10 +174,14 @@ class Added:
     """What was not taken as it was meant, such as a key that no message has."""
     wait_error: str = ""
     """Why what is stored is not found by meaning yet, such as the model's error; empty if it is, or was not waited for."""
+    repeated: bool = False
+    """Whether the user had said the very same before: nothing was stored, and `ids` are those of that text."""
 
     def __str__(self) -> str:
         if self.refused:
             return f"nothing stored: {self.refused}"
+        if self.repeated:
+            return "; ".join([f"{len(self.ids)} was there already", *self.warnings])
         told = f"{len(self.ids)} stored" + (f", {len(self.skipped)} were there" if self.skipped else "")
         return "; ".join([told, *self.warnings])
 

@@ -1,4 +1,4 @@
-"""What the answer to a question has to hold: a number, or something that has a name."""
+"""What the answer to a question has to hold: a number, or something that has a name; and whether a note is a question."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from ...language.normalise import NAME, NUMBER, fold
+from ...language.times import asks_something
 from ...lazy_regex import lazy_regex
 
-__all__ = ["wanted_answer"]
+__all__ = ["asks", "wanted_answer"]
 
 _NUMBER_WORDS = """
 number age price cost amount salary percentage size height weight score 数字 号码 价格 价钱 年龄 岁数 数量 身高 体重
@@ -63,6 +64,34 @@ def wanted_answer(text: str) -> int:
     return _english(question.translate(_STRAIGHT))
 
 
+def asks(text: str) -> bool:
+    """Whether a text that may as well be a note asks for something.
+
+    A question without its mark counts ("谁住在拱墅", "in which town does Bei live"); a note may hold a word that asks
+    ("谁都不许迟到", "告诉小北几点开会", "do the dishes").
+    """
+    folded = fold(text.strip())
+    if folded.endswith("?"):
+        return True
+    if _NOTE_ZH.search(folded) or _LIST_ZH.search(folded):
+        return False
+    if asks_something(text):
+        return True
+    if not folded.isascii():
+        return _ASK_ZH.search(folded) is not None or _YES_NO_ZH.search(folded) is not None
+    lower = text.strip().translate(_STRAIGHT).lower()
+    opening = _OPENING_EN.match(lower)
+    begin, asking, whether = (opening.end(), opening["asking"], opening["whether"]) if opening else (0, "", None)
+    if _LIST_EN.match(lower) or (asking or "").startswith(_DOUBTS):
+        return False
+    if (asking and whether) or _YES_NO_BARE_EN.match(lower, begin):
+        return True
+    word = _asking_word(lower, begin)
+    if word is None:
+        return False
+    return bool(asking) or (word[0] not in ("when", "why", "how") and _stands_first(lower, word, begin))
+
+
 def _of_noun(noun: str) -> int:
     """What is asked for by "which cities" or "哪些城市"."""
     forms = {noun, noun.removesuffix("s"), noun.removesuffix("es"), noun.removesuffix("ies") + "y"}
@@ -89,6 +118,12 @@ _OPENING_EN = lazy_regex(
 _WH = lazy_regex(r"(?<![a-z'-])(?:who|whom|whose|where|when|why|how|what|which)(?![a-z-])")
 _INVERTED = lazy_regex(rf"(?:'s|'re|'d| (?:{_AUXILIARY}))(?![a-z])")
 _YES_NO_EN = lazy_regex(rf"(?:{_AUXILIARY})(?![a-z'])")
+_YES_NO_BARE_EN = lazy_regex(
+    r"(?:does|did|is|are|was|were|has|had)\b(?! (?:to|not)\b)"
+    r"|(?:do|have|can|could|will|would|should|may|might) (?:i|you|he|she|we|they|there|any(?:one|body|thing))\b"
+)
+"""What a question without its mark begins with, and hardly a note: "do the dishes", "may 4 is my birthday"."""
+_DOUBTS = ("i forg", "i can't", "i don't")
 _LIST_EN = lazy_regex(
     r"(?:(?:please|can you|could you) )?(?:(?:list|enumerate) (?:me )?|(?:name|give me|tell me) (?:me )?(?=all (?!about)|every |some |as many ))"
 )
@@ -247,6 +282,13 @@ _LIST_ZH = lazy_regex("列出|列举|罗列")
 _YES_NO_ZH = lazy_regex(
     r"吗\W*$|有没有|有无|是否|(?P<verb>[\u4e00-\u9fff])[不没](?P=verb)|[了过]没\W*$|没有\W*\?$|[对是]吧\W*$"
 )
+_NOTE_ZH = lazy_regex(
+    r"(?:(?:^|[\s,;:。!要得去先再了天晚早午后候点周])(?:告诉(?!我)|(?<![请想])问|提醒|通知|转告|看看|看一?下|查|确认|打听|商量|讨论|决定|想想)"
+    r"|不知道|没想好|不管|无论|不论|随便).*(?:谁|[什甚]么|啥|哪|几|多少|多久|何时|怎么|是否|有没有|(?P<either>[\u4e00-\u9fff])[不没](?P=either))"
+    r"|(?:谁|[什甚]么\w{0,3}|啥\w{0,2}|哪\w{0,3}|怎么\w{0,2}|多少\w{0,2}|几\w{0,2})(?:都|也(?=[不没别无]))"
+    r"|(?P<same>谁|[什甚]么|啥|哪[里儿个天]|几点|多少)[^?]{1,8}(?P=same)|[什甚]么的(?!\w)|了几|我.{0,4}[有过]几"
+)
+"""Chinese words that ask within what is no question: told on, whoever it is, "谁输了谁请客", "买了几本"."""
 _CHOICE_ZH = lazy_regex(r"还是[^?]{1,20}\?$")
 
 

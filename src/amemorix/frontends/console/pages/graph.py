@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -57,7 +58,8 @@ async def data(view: View) -> Response:
 async def node(view: View) -> Response:
     asked = {"node": view.request.path_params["id"], "relation_limit": 200, "paragraph_limit": 30}
     found = await view.ask(GRAPH, "node_detail", **asked, **view.scope)
-    known = [worded_fact(one["predicate"], one["object"], False, spoken() == "zh") for one in found["known"]]
+    year, chinese = datetime.now().year, spoken() == "zh"
+    known = [worded_fact(one["predicate"], one["object"], False, chinese, year) for one in found["known"]]
     return view.show("_node.html" if view.partial else "node.html", found=found, node=found["node"], known=known)
 
 
