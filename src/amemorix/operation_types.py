@@ -1036,6 +1036,8 @@ class DeletePlan(TypedDict):
     items: list[DeleteItem]
     stays: list[DeleteItem]
     sources: list[str]
+    requested_source_count: int
+    matched_source_count: int
     missing: list[str]
     plan_token: str
 
@@ -1417,6 +1419,8 @@ class Executed(TypedDict):
     items: list[DeleteItem]
     stays: list[DeleteItem]
     sources: list[str]
+    requested_source_count: int
+    matched_source_count: int
     missing: list[str]
     plan_token: str
     operation_id: str

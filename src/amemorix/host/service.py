@@ -243,7 +243,7 @@ class AMemorixHostService:
         try:
             return await self._called(component_name, args, timeout_ms)
         except MemoryFault as exc:
-            exc.answer = OPERATIONS.nothing_destroyed(component_name, args)
+            exc.answer = {**OPERATIONS.nothing_destroyed(component_name, args), **exc.answer}
             raise
 
     async def _called(self, component_name: str, args: dict[str, Any] | None, timeout_ms: int | None) -> Response:
