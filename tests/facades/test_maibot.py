@@ -124,7 +124,7 @@ def test_components_actions_and_arguments_are_there() -> None:
 
 
 def test_a_request_has_the_defaults_of_the_page() -> None:
-    request = KernelSearchRequest()
+    request = KernelSearchRequest.model_validate({})
     names = (
         "query",
         "limit",
