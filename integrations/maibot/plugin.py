@@ -70,7 +70,7 @@ def _parameter(name: str, description: str, *, required: bool = True, integer: b
     return ToolParameterInfo(name=name, param_type=kind, description=description, required=required)
 
 
-class MemoryPlugin(MaiBotPlugin):
+class AMemorixPlugin(MaiBotPlugin):
     """Every message goes into the memory; models ask it by tools, people by commands."""
 
     config_model: ClassVar[type[PluginConfigBase] | None] = MemoryConfig
@@ -276,8 +276,8 @@ class MemoryPlugin(MaiBotPlugin):
         return None
 
 
-def create_plugin() -> MemoryPlugin:
-    return MemoryPlugin()
+def create_plugin() -> AMemorixPlugin:
+    return AMemorixPlugin()
 
 
 def _within(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -52,6 +52,8 @@ class Grant:
     role: str
     chats: tuple[str, ...] = ()
     name: str = ""
+    on_loopback: bool = False
+    """The call was addressed to this machine as itself."""
 
     def may(self, role: str) -> bool:
         """Whether it has this role, or one that is allowed more."""

@@ -37,7 +37,7 @@ class MemoryFault(Exception):
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
         self.answer: Mapping[str, Any] = {}
-        """What the operation that failed answers where it has done nothing, if it was to delete."""
+        """Fields of the operation's answer that it has although it failed: what it was to do, and that nothing is deleted."""
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form of the error: `success`, `error`, `error_code`, `details`, and what `answer` has."""

@@ -1038,6 +1038,8 @@ class DeletePlan(TypedDict):
     items: list[DeleteItem]
     stays: list[DeleteItem]
     sources: list[str]
+    requested_source_count: int
+    matched_source_count: int
     missing: list[str]
     plan_token: str
 
@@ -1419,6 +1421,8 @@ class Executed(TypedDict):
     items: list[DeleteItem]
     stays: list[DeleteItem]
     sources: list[str]
+    requested_source_count: int
+    matched_source_count: int
     missing: list[str]
     plan_token: str
     operation_id: str

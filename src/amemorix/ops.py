@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
-from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -81,6 +81,8 @@ class Response(BaseModel):
 class ScopedRequest(Request):
     """Base of what reads for a chat, or for everybody."""
 
+    asks: ClassVar[bool] = False
+    """It answers a question or follows what happens: over HTTP it always says whose memory is meant."""
     scope: Literal["", "all"] = Field(
         default="",
         description="`all`: read every chat, and say so; without it a call that names no chat may be refused.",
@@ -90,6 +92,11 @@ class ScopedRequest(Request):
     def names_chat(self) -> bool:
         """Whether the call is made for a chat."""
         return any(getattr(self, key, "") for key in CHAT_KEYS)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it shows what there is or how it stands, and looks for nothing."""
+        return not (self.asks or getattr(self, "query", ""))
 
 
 class ScopedResponse(Response):

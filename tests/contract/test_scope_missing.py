@@ -29,6 +29,14 @@ SPELLINGS = (
 )  # fmt: skip
 SCOPED = [op for op in OPERATIONS if op.is_scoped]
 """Operations that read for a chat, or for everybody."""
+LISTS = {
+    "maintain_memory_recycle_bin", "memory_correction_admin_list", "memory_document_admin_count", "memory_document_admin_get",
+    "memory_document_admin_list", "memory_episode_admin_get", "memory_episode_admin_list", "memory_fact_admin_conflicts",
+    "memory_fact_admin_get", "memory_fact_admin_list", "memory_graph_admin_edge_detail", "memory_graph_admin_get_graph",
+    "memory_graph_admin_node_detail", "memory_graph_admin_suggest_merges", "memory_source_admin_list", "memory_text_admin_chats",
+    "memory_text_admin_get", "memory_text_admin_list", "memory_v5_admin_recycle_bin", "memory_v5_admin_status",
+}  # fmt: skip
+"""Those that show what there is, and look for nothing."""
 NEEDED: dict[str, dict[str, Any]] = {
     "get_person_profile": {"person_id": "Ada"},
     "search_memory": {"query": "safe"},
@@ -191,14 +199,42 @@ async def test_over_http_a_scope_is_required(secret: AMemorixHostService) -> Non
         answer = await ask(secret, "search_memory", {"query": "safe", **nobody})
         assert (answer.status_code, answer.json()["details"]["field"]) == (400, "chat_id")
     for op in SCOPED:
+        if op.name in LISTS:
+            continue
         answer = (await ask(secret, op.component, args_of(op))).json()
         assert answer["success"] is False, op.name
         if op.name in NEEDED:
             assert answer["details"]["field"] == "chat_id"
+    words = {"action": "list", "query": "safe"}
+    assert (await ask(secret, "memory_episode_admin", words)).json()["details"]["field"] == "chat_id"
     everything = (await ask(secret, "search_memory", {"query": "safe", "scope": "all"})).json()
     assert (everything["scope"], len(everything["hits"])) == ("all", 1)
     await secret.update_config({"privacy.require_scope": "never"})
     assert (await ask(secret, "search_memory", {"query": "safe"})).json()["scope"] == "all"
+
+
+async def test_on_loopback_lists_and_status_need_no_scope(secret: AMemorixHostService) -> None:
+    await said(secret, "c", ("Bob", "The bell of the tower."))
+    await secret.settle(600)
+    graph = await secret.invoke("memory_graph_admin", {"action": "get_graph"})
+    needed: dict[str, dict[str, Any]] = {
+        "memory_episode_admin_get": {"episode_id": "e1"}, "memory_fact_admin_get": {"fact_id": "f1"},
+        "memory_graph_admin_node_detail": {"node": graph["nodes"][0]["id"] if graph["nodes"] else "n1"},
+    }  # fmt: skip
+    for op in (op for op in SCOPED if op.name in LISTS):
+        args = {**args_of(op), **needed.get(op.name, {})}
+        everything = (await ask(secret, op.component, {**args, "scope": "all"})).json()
+        assert (await ask(secret, op.component, args)).json() == everything, op.name
+        if op.name not in ("memory_fact_admin_get", "memory_graph_admin_node_detail", "memory_graph_admin_edge_detail"):
+            assert (everything["success"], everything["scope"]) == (True, "all"), (op.name, everything)
+        empty = (await ask(secret, op.component, {**args, "chat_id": ""})).json()
+        assert any("every chat" in warning for warning in empty.get("warnings", ["every chat"])), op.name
+    sources = (await ask(secret, "memory_source_admin", {"action": "list"})).json()
+    assert {item["chat_id"] for item in sources["items"]} == {"private:ada", "c"}
+    await secret.update_config({"privacy.require_scope": "always"})
+    for op in (op for op in SCOPED if op.name in LISTS - needed.keys() - {"memory_graph_admin_edge_detail"}):
+        answer = (await ask(secret, op.component, args_of(op))).json()
+        assert (answer["success"], answer["details"]["field"]) == (False, "chat_id"), op.name
 
 
 @pytest.mark.parametrize("parameter", ["chat_id=", "chat_id=c", "CHAT_ID=c", "timeout_ms=900&room=1", "limit=3", "x"])

@@ -311,7 +311,7 @@ class TestMemUpdateChecker:
         await store.add(fact("Ann paints boats", metadata=ann))
         await dense_host.settle()
         model = Model({"action": "add"}, {"action": "add"}, {"action": "add"})
-        checker = MemUpdateChecker(store, model, similarity_threshold=0.6, top_k=3)
+        checker = MemUpdateChecker(store, model, similarity_threshold=0.8, top_k=3)
         await checker.check(fact("Ann keeps grey cats in Lisbon", metadata=ann))
         assert model.asked[0].count("grey cats") == 4
         assert "bob" not in model.asked[0] and "boats" not in model.asked[0]

@@ -265,11 +265,18 @@ async def test_a_model_that_fails_is_told_and_words_go_on_finding(
             raise RuntimeError("HTTP 429: slow down")
         return words(texts)
 
-    memory = over(await opened(embed=embed))
-    await kept(memory, "feed the cat")
+    host = await opened(embed=embed)
+    strict, memory = over(host), over(host, on_model_error="words")
+    await kept(strict, "feed the cat")
     fails = True
-    with pytest.raises(RuntimeError, match="429"):
-        await kept(memory, "water the tulips", wait="vectors")
+    for call_ in (
+        kept(strict, "water the tulips"),
+        strict.recall("water the lawn", "bot"),
+        kept(memory, "water the tulips", wait="vectors"),
+    ):
+        with pytest.raises(RuntimeError, match="429"):
+            await call_
+    await kept(memory, "water the tulips")
     assert len(await memory.list_flows("bot")) == 2
     with caplog.at_level(logging.WARNING, "amemorix.facades.procedural.memory"):
         assert await names(memory, "water tulips") == ["water the tulips"]

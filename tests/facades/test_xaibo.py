@@ -169,6 +169,10 @@ async def test_an_update_replaces_the_attributes(memory: AMemorixMemory) -> None
     assert await memory.update_memory(id_, "b") is True
     found = await memory.get_memory(id_) or {}
     assert (found["content"], found["attributes"]) == ("b", {})
+    for nothing in ({}, None):
+        await memory.update_memory(id_, "b", {"x": 1})
+        assert await memory.update_memory(id_, "b", nothing) is True
+        assert (await memory.get_memory(id_) or {})["attributes"] == {}
     assert await memory.update_memory(str(uuid.uuid4()), "b") is False
     assert await memory.delete_memory(id_) is True
     assert await memory.delete_memory(id_) is False

@@ -34,6 +34,13 @@ def opened(folder: Path) -> Memory:
     return Memory(folder, settings=WORDS_ALONE)
 
 
+def test_metadata_that_is_not_given_stays_and_empty_metadata_empties(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for told, kept in (({"metadata": {"n": 1}}, {"n": 1}), ({}, {"n": 1}), ({"metadata": {}}, {})):
+            memory.add("The kiln is hot", chat="pots", id="k", **told)
+            assert memory.search("kiln", chat="pots")[0].metadata == kept
+
+
 def test_ten_lines_store_find_and_forget(tmp_path: Path) -> None:
     with opened(tmp_path / "memory") as memory:
         added = memory.add("I live in Leeds and have two cats", user="ann", id="m1", metadata={"via": "qq"})

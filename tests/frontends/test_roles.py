@@ -51,6 +51,13 @@ class Callers:
         return answer.status_code, answer.json()
 
 
+LISTS = [
+    ("memory_source_admin", "list"), ("memory_graph_admin", "get_graph"), ("maintain_memory", "recycle_bin"),
+    ("memory_v5_admin", "recycle_bin"), ("memory_v5_admin", "status"), ("memory_episode_admin", "list"),
+    ("memory_text_admin", "list"), ("memory_text_admin", "chats"), ("memory_document_admin", "list"), ("memory_fact_admin", "list"),
+]  # fmt: skip
+
+
 @pytest.fixture
 async def callers(host: AMemorixHostService) -> Callers:
     await said(host, "a", ("Ada", "the kite of a"))
@@ -326,3 +333,33 @@ def test_a_file_of_tokens_that_cannot_be_read_is_refused(tmp_path: Path, line: s
     with pytest.raises(InvalidConfig, match="tokens") as refused:
         Tokens.read(Http(tokens_file="tokens"), {}, tmp_path)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["http://localhost", "http://127.0.0.1:7400", "http://[::1]:7400"])
+async def test_a_list_without_a_scope_is_for_who_may_see_every_chat(
+    host: AMemorixHostService, callers: Callers, address: str
+) -> None:
+    """On loopback too: a token that is bound to chats, or that is none of an administrator, never sees more than before."""
+    await host.settle(600)
+    elsewhere, callers.web.base_url = callers.web.base_url, httpx.URL(address)
+    for component, action in LISTS:
+        told = {"action": action}
+        status, everything = await callers.ask("admin", component, told)
+        assert (status, everything["scope"]) == (200, "all"), (component, action)
+        assert (
+            everything["warnings"] == []
+            and everything == (await callers.ask("admin", component, {**told, "scope": "all"}))[1]
+        )
+        for token in ("read", "write", "reader of a", "writer of a"):
+            for scope in ({}, {"chat_id": ""}, {"chat_id": "", "group_id": "", "user_id": ""}, {"scope": "all"}):
+                if not scope.keys() - {"scope"} <= OPERATIONS.resolve(component, told)[0].request.known_keys():
+                    continue
+                status, answer = await callers.ask(token, component, {**told, **scope})
+                assert (status, answer["error_code"]) == (403, "forbidden"), (token, component, action, scope)
+            of_a = (await callers.ask(token, component, {**told, "chat_id": "a"}))[1]
+            assert "of b" not in json.dumps(of_a) and "bob" not in json.dumps(of_a).lower(), (token, component, action)
+    status, answer = await callers.ask("admin", "search_memory", {"query": "kite"})
+    assert (status, answer["details"]["field"]) == (400, "chat_id")
+    callers.web.base_url = elsewhere
+    status, answer = await callers.ask("admin", "memory_source_admin", {"action": "list"})
+    assert (status, answer["details"]["field"]) == (400, "chat_id")

@@ -182,7 +182,7 @@ class Privacy(Section):
     require_scope: Literal["never", "http", "always"] = live(
         "http",
         "Where a read has to name a chat, group or user, or say `scope`: `all`: `http`: everywhere but in the process "
-        "that holds the memory.",
+        "that holds the memory, and but for lists and status that an administrator asks for over HTTP on loopback.",
     )
 
 

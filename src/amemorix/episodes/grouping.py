@@ -24,7 +24,7 @@ from ..store.rows.paragraphs import PersonOf, speaker_of
 from . import rows as episode_rows
 from .rows import BEGINNING, EpisodeDraft, Material, News, Place, Regrouping
 
-__all__ = ["TITLE_CHARS", "Derived", "Persons", "derive", "times_of", "words_of"]
+__all__ = ["TITLE_CHARS", "Derived", "Persons", "derive", "segments", "times_of", "words_of"]
 
 BLOCK = 6
 """Paragraphs compared on each side of a possible change of topic."""
@@ -113,7 +113,7 @@ def _walked(db: Connection, source: int, begin: Place, upto: float, now: float, 
         walk.read += len(page)
         rest += page
         whole = len(page) < PAGE
-        found = list(_segments(rest, settings, whole=whole))
+        found = list(segments(rest, settings, whole=whole))
         after = [rest[end] if end < len(rest) else None for end in accumulate(map(len, found))]
         beyond = array(p.id for p in after if p is not None and p.at > upto)
         old = {row[0] for row in db.run("stretches_among", ids=beyond)}
@@ -221,7 +221,7 @@ def words_of(texts: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted({int(term) for term in term_hashes(tokens(" ".join(texts)))}))
 
 
-def _segments(material: Sequence[Material], settings: Episode, *, whole: bool = True) -> Iterator[list[Material]]:
+def segments(material: Sequence[Material], settings: Episode, *, whole: bool = True) -> Iterator[list[Material]]:
     """Cut ordered paragraphs where the scope changes, at long pauses, at changes of topic, and when a stretch gets too long.
 
     A change of topic is a place where the words of the last paragraphs and of the next have little in common

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
@@ -69,6 +69,8 @@ class ListFacts(AskingRequest):
 
 class QueryFacts(ListFacts):
     """What to look for; at least one of text, person, entity, attribute, kind, status or a time."""
+
+    asks: ClassVar[bool] = True
 
     text: str = Field(
         "", validation_alias=AliasChoices("text", "query"), max_length=1_000, description="Part of a value."

@@ -114,6 +114,8 @@ class DeletePlan(Response):
         default_factory=list, description="What one might expect to go, and why it stays: the first hundred."
     )
     sources: list[str] = Field(default_factory=list)
+    requested_source_count: int = Field(default=0, description="Names of sources in the selector, each once.")
+    matched_source_count: int = Field(default=0, description="Those of them that hold something.")
     missing: list[str] = Field(default_factory=list, description="What the selector names and is not there.")
     plan_token: str = Field(default="", description="Hand it to `execute` to delete exactly this.")
 
@@ -123,7 +125,10 @@ class Executed(DeletePlan):
 
     operation_id: str = ""
     status: str = Field(default="", description="`executed`, `purging` or `purged`.")
-    deleted_count: int = 0
+    deleted_count: int = Field(
+        default=0,
+        description="Rows of every kind; of the mode `source` its paragraphs, as `memory_source_admin` counts.",
+    )
     deleted_paragraph_count: int = 0
     deleted_relation_count: int = 0
     deleted_entity_count: int = 0
@@ -273,7 +278,8 @@ class PurgeResult(Response):
 @ops.operation("memory_delete_admin", "preview", role="admin")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
-    return DeletePlan(**_plan(request.mode, await kernel.deletion.preview(request.wish())))
+    wish = request.wish()
+    return DeletePlan(**_plan(wish, await kernel.deletion.preview(wish)))
 
 
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
@@ -281,23 +287,23 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
     if request.rotate and not request.purge:
         raise InvalidRequest("rotate: the key is rotated after a purge; give `purge` too.", field="rotate")
+    wish = request.wish()
     with _rotating(kernel, request):
-        found = await kernel.deletion.execute(
-            request.wish(), request.plan_token, purge=request.purge, rotate=request.rotate
-        )
+        found = await kernel.deletion.execute(wish, request.plan_token, purge=request.purge, rotate=request.rotate)
         purged, counts = None, found.plan.counts
         if request.purge:
             ended = kernel.purges.finished if request.wait else kernel.purges.begun
             purged = _item(await ended(found.operation))
         warnings = await _rotated(kernel, [purged] if purged else [])
     receipt = purged.receipt if purged else None
+    rows = sum(len(some) for some in found.plan.rows.values()) + len(found.plan.moved)
     return Executed(
         warnings=warnings,
         **verdict(sorted(receipt.found) if receipt else []),
-        **_plan(request.mode, found),
+        **_plan(wish, found),
         operation_id=operation_key(found.operation),
         status=purged.status if purged else "executed",
-        deleted_count=sum(len(rows) for rows in found.plan.rows.values()) + len(found.plan.moved),
+        deleted_count=counts["paragraphs"] if request.mode == "source" else rows,
         deleted_paragraph_count=counts["paragraphs"],
         deleted_relation_count=counts["relations"],
         deleted_entity_count=counts["entities"],
@@ -405,13 +411,15 @@ def verdict(left: list[str]) -> dict[str, Any]:
     return {"success": False, "error": error, "error_code": StorageFailure.code}
 
 
-def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
+def _plan(wish: Wish, found: Deleted) -> dict[str, Any]:
     return {
-        "mode": mode,
+        "mode": wish.mode,
         "counts": found.plan.counts,
         "items": found.shown,
         "stays": found.stays,
         "sources": found.plan.sources,
+        "requested_source_count": len(wish.selector.sources),
+        "matched_source_count": len(found.matched_sources),
         "missing": list(found.missing),
         "plan_token": found.plan.token,
     }

@@ -278,10 +278,12 @@ def _nothing_meant(wish: Wish, seeds: Seeds, plan: DeletionPlan) -> NotFound:
     near = f" Did you mean {', '.join(map(repr, seeds.meant))}?" if seeds.meant else ""
     query = wish.selector.query
     own = ' An external id is given as {"external_ids": ["' + query[:100] + '"]}.' if query else ""
-    return NotFound(
+    fault = NotFound(
         f"selector: nothing that could be deleted matches it{where}.{unknown}{near}{before}{own}",
         field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
     )  # fmt: skip
+    fault.answer = {"requested_source_count": len(wish.selector.sources)}
+    return fault
 
 
 def _shown(db: Connection, seeds: Seeds, plan: DeletionPlan) -> Deleted:

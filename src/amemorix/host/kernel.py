@@ -9,9 +9,11 @@ import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..audit_context import observed
 from ..background.change_follower import ChangeFollower, end_tasks
 from ..background.chat_budget import ChatMeter, MeteredChat
 from ..config.model import Config
@@ -39,10 +41,12 @@ from ..indexes.maintenance import UpkeepService
 from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
+from ..language.times import zone_name
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
 from ..lifecycle.targets import MemoryTargets
 from ..models.registry import chinese_names, made_by
+from ..ops import CHAT_KEYS, Operation, Request, Response, ScopedRequest, ScopedResponse, unknown_arguments
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
@@ -73,19 +77,23 @@ from ..store.rows import sources as source_rows
 from ..tuning.evaluation import Evaluator
 from ..tuning.profiles import RetrievalProfileService
 from ..tuning.service import TuningService
+from .component_methods import Answer, Asked, ComponentMethods
 from .environment import Surroundings
+from .operations import OPERATIONS
+from .permission import permitted, scope_remarks
 from .shared_parts import Parts, build_parts, model_has_come
 from .vectors import Vectors
 
 __all__ = ["SDKMemoryKernel"]
 
 log = logging.getLogger(__name__)
+MOST_WARNINGS = 20
 
 
-class SDKMemoryKernel:
+class SDKMemoryKernel(ComponentMethods):
     """One configuration at work: a store, its indexes, a model, and the services over them.
 
-    Built by `open`. A kernel never changes its configuration; a reload opens the next one, which takes over the parts
+    Each component is a method too (`await kernel.search_memory(query="…")`). Built by `open`. A kernel never changes its configuration; a reload opens the next one, which takes over the parts
     whose settings are the same, and closes this one when its last call has ended.
     """
 
@@ -335,6 +343,25 @@ class SDKMemoryKernel:
         self._background.shutdown(wait=True)
         self.parts.indexes.release()
         self.parts.store.release()
+
+    async def call(self, component: str, arguments: Asked | None = None, /, **named: Any) -> Answer:
+        """The answer of a component, ready for JSON; the host's own call. Raises MemoryFault."""
+        together = arguments.model_dump(exclude_unset=True) if isinstance(arguments, Request) else arguments
+        op, request, given = OPERATIONS.resolve(component, {**(together or {}), **named})
+        return (await self.answer(op, permitted(op, request, given), given)).model_dump(mode="json")
+
+    async def answer(self, op: Operation, request: Request, given: dict[str, Any]) -> Response:
+        """The response of an operation to a request that may be made, with what its caller should know. Raises MemoryFault."""
+        warnings = list(islice(unknown_arguments(request, given), MOST_WARNINGS))
+        if isinstance(request, ScopedRequest):
+            warnings = [*await scope_remarks(self, op, request), *warnings]
+        with observed(op, request, self.surroundings.clock, slow_ms=self.config.observability.slow_call_ms):
+            response: Response = await op.handler(self, request)
+        if isinstance(request, ScopedRequest) and isinstance(response, ScopedResponse):
+            response.scope = "chat" if request.names_chat else "all"
+            response.timezone = zone_name(self.zones.of(*(getattr(request, key, "") for key in CHAT_KEYS)))
+        response.warnings.extend(warnings)
+        return response
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up.

@@ -96,8 +96,11 @@ async def scope_remarks(kernel: SDKMemoryKernel, op: Operation, request: ScopedR
     if isinstance(request, AskingRequest) and request.include_private and not beside:
         remarks.append("include_private has no effect without a chat and a user_id.")
     required = kernel.config.privacy.require_scope
+    grant = granted()
+    shown = op.effect == "read" and request.is_list
+    shown = shown and front_door() == "http" and grant is not None and grant.on_loopback and grant.is_unlimited
     if not (request.names_chat or request.scope) and (
-        required == "always" or (required == "http" and front_door() not in IN_PROCESS)
+        required == "always" or (required == "http" and front_door() not in IN_PROCESS and not shown)
     ):
         raise InvalidRequest(
             f"{op.name}: chat_id is required: name the chat (or a group or user) that asks, or say `scope`: `all` to read "

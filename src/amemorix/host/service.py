@@ -8,25 +8,22 @@ import functools
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .. import config as configuration
-from ..audit_context import observed
 from ..background.change_follower import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
-from ..language.times import zone_name
 from ..locale import Language, localised
 from ..models.host.embedder import EmbedFunction
 from ..models.registry import GivenChat
-from ..ops import CHAT_KEYS, Response, ScopedRequest, ScopedResponse, unknown_arguments
+from ..ops import Response
 from ..runtime_status import ReloadReport, RuntimeStatus, Takeover
 from .environment import Surroundings, data_folder, first_config
 from .kernel_pool import KernelPool
 from .operations import OPERATIONS
-from .permission import permitted, scope_remarks
+from .permission import permitted
 
 if TYPE_CHECKING:
     from ..config.model import Imports
@@ -45,7 +42,6 @@ NEEDS_RESTART = (
     "storage.encryption.key_file", "storage.encryption.key_command", "storage.encryption.cache_mb",
 )  # fmt: skip
 """Settings that a running memory keeps: where its rows are and how they are encrypted, and the daemon's listening socket."""
-MOST_WARNINGS = 20
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""
 
@@ -247,7 +243,7 @@ class AMemorixHostService:
         try:
             return await self._called(component_name, args, timeout_ms)
         except MemoryFault as exc:
-            exc.answer = OPERATIONS.nothing_destroyed(component_name, args)
+            exc.answer = {**OPERATIONS.nothing_destroyed(component_name, args), **exc.answer}
             raise
 
     async def _called(self, component_name: str, args: dict[str, Any] | None, timeout_ms: int | None) -> Response:
@@ -256,22 +252,11 @@ class AMemorixHostService:
         seconds = None if timeout_ms is None else min(timeout_ms, LONGEST_MS) / 1000
         op, request, given = OPERATIONS.resolve(component_name, args)
         request = permitted(op, request, given)
-        warnings = list(islice(unknown_arguments(request, given), MOST_WARNINGS))
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
-                if isinstance(request, ScopedRequest):
-                    warnings = [*await scope_remarks(kernel, op, request), *warnings]
-                slow_ms = kernel.config.observability.slow_call_ms
-                with observed(op, request, kernel.surroundings.clock, slow_ms=slow_ms):
-                    response: Response = await op.handler(kernel, request)
+                return await kernel.answer(op, request, given)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
-        if isinstance(request, ScopedRequest) and isinstance(response, ScopedResponse):
-            response.scope = "chat" if request.names_chat else "all"
-            response.timezone = zone_name(kernel.zones.of(*(getattr(request, key, "") for key in CHAT_KEYS)))
-        if warnings:
-            response.warnings.extend(warnings)
-        return response
 
     async def invoke(
         self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None

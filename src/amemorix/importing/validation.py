@@ -159,6 +159,8 @@ class Preparer:
                 if text.strip() and not given["text"]:
                     return Item(record.place, (), notes={"no_words": 1})
         notes = {**record.left, **self._noted(record, given)}
+        if record.foreign:  # a reader that finds nothing says nothing: what was stored before stays as it is
+            given = {key: value for key, value in given.items() if value not in ({}, [])}
         if self._closed and record.foreign and not given.get("chat_id"):
             # chats of another system that a file for one chat may be without; what was said in private is never put into it
             theirs = ("group_id",) if record.kind == "turn" else CHAT_KEYS

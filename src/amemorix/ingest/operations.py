@@ -98,7 +98,8 @@ class _Ingest(Request):
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(
         default_factory=dict,
-        description="Kept as it is, given back with every hit; told again with other metadata or tags, a text has those.",
+        description="Kept as it is, given back with every hit. The same text told again has the metadata and tags of that "
+        "call: `{}` and `[]` empty them, and so does null; where none are given, it keeps those that it has.",
     )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
     derive: bool = Field(
@@ -113,6 +114,15 @@ class _Ingest(Request):
     ttl_seconds: TimeToLive = None
 
     _one_expiry = model_validator(mode="after")(one_expiry)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_empties(cls, value: Any) -> Any:
+        """Take a null for nothing at all where nothing given would leave what is there."""
+        given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        empty: dict[str, Any] = {"metadata": {}, "tags": []}
+        nulls = {key: none for key, none in empty.items() if key in given and given[key] is None}
+        return {**given, **nulls} if nulls else value
 
 
 class IngestText(_Ingest):

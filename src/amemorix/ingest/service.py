@@ -195,7 +195,7 @@ class IngestService:
             (given.timestamp if given and one_time else request.time_start, request.time_end), now, zone,
         )  # fmt: skip
         expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
-        metadata = self.metadata("metadata", request.metadata)
+        metadata = self.metadata("metadata", request.metadata) if "metadata" in request.model_fields_set else None
         text = self._text("text", request.text)
         knowledge = "" if given is None else detect(text) if given.knowledge_type == "auto" else given.knowledge_type
         persons = {key: Person(key, key, about=True) for key in request.person_ids}
@@ -226,7 +226,7 @@ class IngestService:
             expires_at=expires_at,
             persons=tuple(persons.values()),
             aliases=tuple(aliases),
-            tags=json.dumps(request.tags, ensure_ascii=False),
+            tags=json.dumps(request.tags, ensure_ascii=False) if "tags" in request.model_fields_set else None,
             metadata=metadata,
             entities=tuple(
                 Entity(entity.name, normalise_name(entity.name), entity.type, aliases_of(i, entity))
@@ -250,6 +250,7 @@ class IngestService:
         def turn(message: Message, field: str, external_id: str) -> NewText | None:
             if not clean_text(message.text):
                 return None
+            said_of = request.model_fields_set | message.model_fields_set
             metadata = self.metadata(f"{field}.metadata", {**request.metadata, **message.metadata})
             text = self._text(f"{field}.text", message.text)
             at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, zone)
@@ -271,8 +272,8 @@ class IngestService:
                 expires_at=expires_at,
                 speaker=speaker,
                 aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
-                tags=json.dumps(message.tags, ensure_ascii=False),
-                metadata=metadata,
+                tags=json.dumps(message.tags, ensure_ascii=False) if "tags" in said_of else None,
+                metadata=metadata if "metadata" in said_of else None,
                 session=rule,
             )
 
@@ -323,10 +324,12 @@ class IngestService:
             return Outcome(True, (), (request.external_id,))
         known = None if request.same_text == "store" else self._same(db, text, now)
         if known is not None and request.same_text == "keep":
-            text = replace(text, external_id=known.external_id, metadata="{}", tags="[]", expires_at=None)
+            text = replace(text, external_id=known.external_id, metadata=None, tags=None, expires_at=None)
         elif known is not None:
             merged = self.metadata("metadata", {**known.metadata, **request.metadata})
-            text = replace(text, external_id=known.external_id, metadata=merged)
+            text = replace(
+                text, external_id=known.external_id, metadata=merged, tags=text.tags if request.tags else None
+            )
         return Outcome(False, (self.write(db, text, now),), (text.external_id,))
 
     def _same(self, db: Connection, text: NewText, now: float) -> Document | None:

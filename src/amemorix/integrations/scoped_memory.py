@@ -61,7 +61,7 @@ class ScopedMemory:
     def turn(self, role: str, text: str, metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A turn as `ingest_messages` takes it; what the role `user` says is said by the user."""
         who = {"person_id": self.user} if role == "user" and self.user else {"speaker": role}
-        return {"text": text, **who, "metadata": dict(metadata or {})}
+        return {"text": text, **who, **({"metadata": dict(metadata)} if metadata else {})}
 
     async def add(self, turns: Sequence[Mapping[str, Any]], *, source: str = "") -> None:
         """Store turns. Raises NotReady where the settings keep the memory from taking them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -32,6 +32,8 @@ _LINES = lazy_regex(r"[\n。；;]+|(?<=[.!?])\s+")
 
 class GetPersonProfile(AskingRequest):
     """Whose profile, for whom."""
+
+    asks: ClassVar[bool] = True
 
     person_id: RequiredName = Field(description="Id of the person, or a name or alias by which the chat knows them.")
     limit: int = Field(10, ge=1, le=200, description="Most pieces of evidence.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, Field
 
@@ -34,6 +34,8 @@ NOBODY = -1
 
 class FollowChanges(ChatRequest):
     """Since when, and what of it."""
+
+    asks: ClassVar[bool] = True
 
     chat_id: Name = Field("", description="Only documents of this chat, and none that others share with it.")
     since: Offset | None = Field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
@@ -21,6 +21,8 @@ Section = Literal["persons", "facts", "memories", "plans"]
 
 class GetContext(AskingRequest):
     """The last turns of a chat, who is there, and how much room there is."""
+
+    asks: ClassVar[bool] = True
 
     messages: list[ContextMessage] = Field(
         default_factory=list, max_length=50, description="The last turns of the chat, the oldest first."

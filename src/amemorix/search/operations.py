@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from pydantic import AliasChoices, BaseModel, Field, ModelWrapValidatorHandler, field_validator, model_validator
 
@@ -44,6 +44,8 @@ class ContextMessage(Message):
 
 class KernelSearchRequest(ManyChatsRequest):
     """Arguments of `search_memory`."""
+
+    asks: ClassVar[bool] = True
 
     query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
     messages: list[ContextMessage] = Field(

@@ -118,8 +118,9 @@ class NewText:
     persons: tuple[Person, ...] = ()
     aliases: tuple[tuple[Person, str], ...] = ()
     """Further names of persons; they count in the text's chat."""
-    tags: str = "[]"
-    metadata: str = "{}"
+    tags: str | None = None
+    metadata: str | None = None
+    """JSON; None if nothing was said: a text that is there already keeps what it has."""
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     session: SessionRule | None = None

@@ -140,6 +140,37 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
     assert counted
 
 
+async def test_sources_are_counted_as_their_own_component_counts_them(tmp_path: Path) -> None:
+    """What is deleted by source are paragraphs; relations and the records of the callers' ids go with them."""
+    hangs = {"subject": "kite", "predicate": "hangs in", "object": "hall"}
+    answers: list[dict[str, Any]] = []
+    for n, (component, wish) in enumerate((
+        ("memory_source_admin", {"action": "batch_delete", "sources": ["a", "b", "nothing", " a "]}),
+        ("memory_delete_admin", {"action": "execute", "mode": "source", "selector": ["a", "b", "nothing", " a "]}),
+        ("memory_delete_admin", {"action": "execute", "mode": "source", "selector": {"sources": ["a", "b", "nothing"]}}),
+    )):  # fmt: skip
+        async with memory_host(tmp_path / str(n)) as host:
+            for i, source in enumerate("aab"):
+                await told(
+                    host, f"The kite {i} hangs in the hall.", source=source, external_id=f"{i}", relations=[hangs]
+                )
+            await told(host, "The kite 2 hangs in the attic.", source="b", external_id="2")
+            await told(host, "A lamp stands there.", source="kept")
+            done = await host.invoke(component, wish)
+            asked = {"mode": "source", "selector": ["nothing", "neither"]}
+            none = await host.invoke("memory_delete_admin", {"action": "execute", **asked})
+        answers.append({key: done[key] for key in (
+            "success", "requested_source_count", "matched_source_count", "deleted_paragraph_count", "deleted_count", "sources",
+        )})  # fmt: skip
+        assert (none["success"], none["requested_source_count"], none["matched_source_count"], none["deleted_count"]) == (
+            False, 2, 0, 0,
+        )  # fmt: skip
+    assert answers == [{
+        "success": True, "requested_source_count": 3, "matched_source_count": 2, "deleted_paragraph_count": 3, "deleted_count": 3,
+        "sources": ["a", "b"],
+    }] * 3  # fmt: skip
+
+
 async def test_facts_that_were_read_are_counted(host: AMemorixHostService) -> None:
     await said(host, "c1", ("Ann", "I live in Oslo.", 1.7e9), ("Ann", "I'm allergic to nuts.", 1.7e9 + 60))
     await said(host, "群聊", ("林澈", "我对花生过敏。", 1.7e9), ("林澈", "我住在北京。", 1.7e9 + 60))

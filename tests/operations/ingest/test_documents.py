@@ -255,6 +255,47 @@ async def test_told_again_with_other_metadata_or_tags(host: AMemorixHostService)
     assert (await told(host, "the text", external_id="x", source="s"))["reason"] == "exists"
 
 
+@pytest.mark.parametrize("nothing", [{}, None])
+async def test_told_again_with_no_metadata_a_text_has_none(host: AMemorixHostService, nothing: Any) -> None:
+    """What is given counts, be it empty; what is not given stays."""
+
+    async def held() -> Any:
+        (item,) = (await documents(host, "list", source="s"))["items"]
+        return item["metadata"], item["tags"]
+
+    await told(host, "the text", external_id="x", source="s", metadata={"n": 1}, tags=["a"])
+    assert (await told(host, "the text", external_id="x", source="s"))["reason"] == "exists"
+    assert await held() == ({"n": 1}, ["a"])
+    assert (await told(host, "the text", external_id="x", source="s", metadata=nothing))["reason"] == "metadata_changed"
+    assert await held() == ({}, ["a"])
+    assert (await told(host, "the text", external_id="x", source="s", metadata=nothing))["reason"] == "exists"
+    assert (await told(host, "the text", external_id="x", source="s", tags=[]))["reason"] == "metadata_changed"
+    assert await held() == ({}, [])
+    for kept in ("keep", "merge"):
+        await told(host, "the text", external_id="x", source="s", metadata={"n": 1}, tags=["a"])
+        again = {"external_id": "y", "source": "s", "metadata": nothing, "tags": [], "same_text": kept}
+        assert (await told(host, "the text", **again))["reason"] == "exists"
+        assert await held() == ({"n": 1}, ["a"])
+
+
+async def test_a_turn_and_a_summary_told_again_with_no_metadata_have_none(host: AMemorixHostService) -> None:
+    async def again(component: str, **arguments: Any) -> Any:
+        await call(host, component, chat_id="c", **arguments)
+        items = (await documents(host, "list", chat_id="c"))["items"]
+        return {item["external_id"]: item["metadata"] for item in items}
+
+    turn = {"external_id": "t", "speaker": "Ann", "text": "I like kites"}
+    assert await again("ingest_messages", messages=[{**turn, "metadata": {"n": 1}}]) == {"t": {"n": 1}}
+    assert await again("ingest_messages", messages=[turn]) == {"t": {"n": 1}}
+    assert await again("ingest_messages", messages=[{**turn, "metadata": {}}]) == {"t": {}}
+    assert await again("ingest_messages", messages=[turn], metadata={"m": 1}) == {"t": {"m": 1}}
+    assert await again("ingest_messages", messages=[turn], metadata={}) == {"t": {}}
+    summary = {"external_id": "s", "text": "Ann likes kites"}
+    assert await again("ingest_summary", **summary, metadata={"n": 1}) == {"t": {}, "s": {"n": 1}}
+    assert await again("ingest_summary", **summary) == {"t": {}, "s": {"n": 1}}
+    assert await again("ingest_summary", **summary, metadata={}) == {"t": {}, "s": {}}
+
+
 async def test_the_same_text_is_kept_once_if_that_is_asked(host: AMemorixHostService, clock: FrozenClock) -> None:
     where = {"source": "s", "chat_id": "c"}
     first = await told(host, "said  twice\n", external_id="x", metadata={"a": 1, "b": 1}, tags=["t"], **where)

@@ -54,8 +54,9 @@ class MemUpdateChecker:
     """Compares a new item with the `top_k` most similar ones of the same user in a store, by a chat model.
 
     `checker` takes a prompt and gives the model's answer. Without it what repeats an item is skipped, and what begins with
-    all of an item's words updates it. A store that tells similarities (`search_scored`) is held to the threshold; of another
-    whatever its search finds is compared. Nothing is lost: if the model fails or answers nonsense, the item is added.
+    all of an item's words updates it. A store that tells similarities (`search_scored`, cosines) is held to the threshold, which
+    is on the scale of vector stores, half of one more than the cosine: 0.75 is a cosine of 0.5. Of another store whatever its
+    search finds is compared. Nothing is lost: if the model fails or answers nonsense, the item is added.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class MemUpdateChecker:
         asked: dict[str, Any] = {"query": item.content, "metadata": whose, "limit": self._top_k + 1}
         if scored := getattr(self.store, "search_scored", None):
             found = [
-                one for one, similarity in await scored(**asked) if similarity is None or similarity >= self._threshold
+                one for one, cosine in await scored(**asked) if cosine is None or (1 + cosine) / 2 >= self._threshold
             ]
         else:
             found = await self.store.search(**asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
 from inspect import isawaitable
@@ -15,6 +16,9 @@ from .base import MemoryCategory, MemoryError, MemoryItem, MemoryMetadata, Memor
 __all__ = [
     "ExtractionTask", "ExtractionType", "Extractor", "MemoryOrchestrator", "OrchestratorConfig", "TaskStatus",
 ]  # fmt: skip
+
+
+log = logging.getLogger(__name__)
 
 
 class ExtractionType(StrEnum):
@@ -72,7 +76,7 @@ class OrchestratorConfig(BaseModel):
 
 
 class ExtractionTask(BaseModel):
-    """Talk that waits, or was read: `result` are the items that were stored."""
+    """Talk that waits, or was read: `result` are the items that were stored, and where there are none `reason` says why."""
 
     id: str = Field(default_factory=lambda: uuid4().hex)
     items: list[MemoryItem]
@@ -80,6 +84,7 @@ class ExtractionTask(BaseModel):
     status: TaskStatus = TaskStatus.PENDING
     result: list[MemoryItem] = Field(default_factory=list)
     error: str = ""
+    reason: str = Field(default="", description="Why nothing was stored, if nothing was and nothing failed.")
     created_at: str = Field(default_factory=now)
     finished_at: str | None = None
 
@@ -116,10 +121,18 @@ class MemoryOrchestrator:
         if task.status not in (TaskStatus.PENDING, TaskStatus.FAILED):
             raise MemoryError(f"task_id: the task {task_id!r} is {task.status}.")
         task.status, task.error, done = TaskStatus.RUNNING, "", {item.memory_type for item in task.result}
+        least, given = self._config.min_items, len(task.items)
         try:
-            for kind in task.extraction_types if len(task.items) >= self._config.min_items else ():
+            for kind in task.extraction_types if given >= least else ():
                 if kind not in done:
                     await self._read(task, kind)
+            if not task.result:
+                task.reason = "The model found nothing in the talk."
+                if given < least:
+                    task.reason = f"The talk has {given} items, and min_items is {least}: the model was not asked."
+                elif not task.extraction_types:
+                    task.reason = "No extraction_types are given: the model was not asked."
+                log.info("task %s stored nothing: %s", task.id, task.reason)
             task.status = TaskStatus.COMPLETED
         except Exception as exc:  # noqa: BLE001 whatever the caller's model or store raises
             task.status, task.error = TaskStatus.FAILED, f"{type(exc).__name__}: {exc}"

@@ -23,7 +23,7 @@ from .base import (
 )
 from .migrations import Migration, MigrationRunner
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStore", "rows_of_exo"]
 
 FOLDER = "facades/exo"
 COLUMNS = ("id", "content", "memory_type", "category", "status", "metadata", "fields", "created_at", "updated_at")
@@ -110,6 +110,19 @@ class PostgresStore:
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
         except psycopg.Error as exc:
             raise MemoryError(f"PostgreSQL: {exc}") from exc
+
+
+def rows_of_exo(address: str) -> list[dict[str, Any]]:
+    """The rows of the table that Exo's own store made on a server; blocking. Raises MemoryError."""
+    import psycopg
+
+    statements = PostgresStatements(address, FOLDER, "The import of an Exo database")
+    try:
+        return [row for (row,) in statements.rows("exo_foreign_items")]
+    except psycopg.Error as exc:
+        raise MemoryError(f"source: cannot be read as an Exo database: {exc}") from exc
+    finally:
+        statements.close()
 
 
 def _migrations() -> list[Migration]:

@@ -76,3 +76,6 @@ select count(*) from gone;
 
 -- name: exo_item_delete
 delete from memory_items where namespace = %(namespace)s and id = %(id)s returning id;
+
+-- name: exo_foreign_items
+select to_jsonb(i) from memory_items i order by to_jsonb(i) ->> 'created_at', to_jsonb(i) ->> 'id';

@@ -109,8 +109,9 @@ class KernelStore:
     async def search_scored(
         self, *, query: str, metadata: MemoryMetadata | None = None, limit: int = 10
     ) -> list[tuple[MemoryItem, float | None]]:
-        """Items for a query, each with how similar it is, 0 to 1; None where no model has compared it."""
-        hits = await self._hits(query, [*_tags(metadata), SHOWN], checked_limit(limit), min_similarity=0)
+        """The nearest items to a text, likely to answer it or not, each with its cosine (0 to 1); None where no model has
+        compared it."""
+        hits = await self._hits(query, [*_tags(metadata), SHOWN], checked_limit(limit), min_similarity=0, gate=False)
         similarity = {hit["external_id"]: hit["similarity"] for hit in hits}
         return [(item, similarity[_name(item.id)]) for item in await self._named(similarity)]
 
@@ -160,10 +161,8 @@ class KernelStore:
         except MemoryFault as exc:
             raise MemoryError(str(exc)) from exc
 
-    async def _hits(
-        self, query: str, tags: list[str], limit: int, min_similarity: float | None = None
-    ) -> list[dict[str, Any]]:
-        how = {"tags": tags, "gate": self._gate, "min_similarity": min_similarity}
+    async def _hits(self, query: str, tags: list[str], limit: int, **how: Any) -> list[dict[str, Any]]:
+        how = {"tags": tags, "gate": self._gate, **how}
         return (await self._texts.search(query[:MAX_QUERY_CHARS], limit, **how))[0]
 
     async def _named(self, names: Iterable[str]) -> list[MemoryItem]:

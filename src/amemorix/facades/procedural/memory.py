@@ -53,7 +53,10 @@ class ProceduralMemory:
 
     `fusion="weighted"` ranks as every other search of the memory does, which finds more than the interface's own `rrf`.
     `bad_flow_id` says what becomes of an id that is no UUID: one that is made of it, a random one, or a ValueError.
-    `wait` as in `ingest_text`: with `""` a flow is found by its words at once, and by meaning soon after.
+    A model that fails, such as an endpoint that answers 401 or 429, is a RuntimeError with its sentence; with
+    `on_model_error="words"` flows are kept and found by their words meanwhile. A memory without any model goes by words.
+    `wait` as in `ingest_text`: `vectors` unless a failing model is no error; with `""` a flow is found by its words at once, and
+    by meaning soon after.
     """
 
     def __init__(
@@ -61,8 +64,10 @@ class ProceduralMemory:
         model_dir: str | None = None, quantized: bool = False, api_key: str | None = None, provider: str = "openai",
         hidden_size: int = 384, *, base_url: str | None = None, model_name: str | None = None, max_batch: int = 8,
         fusion: Literal["rrf", "weighted"] = "rrf", bad_flow_id: Literal["uuid5", "uuid4", "error"] = "uuid5",
-        wait: Literal["", "indexed", "vectors"] = "",
+        wait: Literal["", "indexed", "vectors"] | None = None, on_model_error: Literal["raise", "words"] = "raise",
     ) -> None:  # fmt: skip
+        if on_model_error not in ("raise", "words"):
+            raise ValueError("on_model_error: must be raise or words")
         if fusion not in ("rrf", "weighted"):
             raise ValueError("fusion: must be rrf or weighted")
         if bad_flow_id not in ("uuid5", "uuid4", "error"):
@@ -78,7 +83,9 @@ class ProceduralMemory:
         self._sizes = {"hidden_size": hidden_size}
         if isinstance(qdrant_manager, QdrantManager):
             self._sizes["vector_size"] = qdrant_manager.vector_size
-        self._fusion, self._bad_flow_id, self._wait = fusion, bad_flow_id, wait
+        self._fusion, self._bad_flow_id, self._raises = fusion, bad_flow_id, on_model_error == "raise"
+        self._wait, self._has_model = ("vectors" if self._raises else "") if wait is None else wait, False
+        self._may_lack_model = wait is None
 
     async def memorize(
         self, embedding_text: str, flow_id: str, flow_name: str, flow_type: str = "flow", description: str = "",
@@ -87,7 +94,7 @@ class ProceduralMemory:
     ) -> str:  # fmt: skip
         """Keep a flow, in place of the agent's flow of that id; gives the UUID under which it is kept.
 
-        Raises ValueError for what cannot be taken. With `wait="vectors"` (else what the memory was made with) raises
+        Raises ValueError for what cannot be taken. With `wait="vectors"` (else what this was made with) raises
         RuntimeError with the model's sentence if there are none; the flow is kept then too.
         """
         item = self.item(
@@ -103,8 +110,8 @@ class ProceduralMemory:
 
         Each has `flow_id`, `flow_name`, `flow_type`, `description`, `condition`, `desired_effects`, `agent_id` and `score`:
         the sum of 1 / (rrf_k + rank) over the ranks by meaning and by words, of the best 4 * `top_k` each (Cormack et al.
-        2009); of two with the same, the more similar one is first. Where the model cannot be asked, words alone find,
-        and the log says so.
+        2009); of two with the same, the more similar one is first. Where the model cannot be asked, it raises RuntimeError
+        with the model's sentence, or with `on_model_error="words"` words alone find and the log says so.
         """
         if not 1 <= top_k <= 50:
             raise ValueError("top_k: must be from 1 to 50")
@@ -115,6 +122,9 @@ class ProceduralMemory:
             return []
         how = {"rrf_k": rrf_k, "stage1": 4 * top_k} if self._fusion == "rrf" else {}
         hits, degraded = await texts.search(query, 4 * top_k, gate=False, min_similarity=0, fusion=self._fusion, **how)
+        if degraded and self._raises and self._has_model:
+            await ask(await self._caller(), "embed_texts", texts=[query], kind="query")  # raises what the model says
+            raise RuntimeError(f"The flows could not be looked up by {', '.join(degraded)}.")
         if how:
             hits.sort(key=lambda hit: (hit["score"], hit["similarity"] or 0), reverse=True)
         if degraded:
@@ -162,7 +172,8 @@ class ProceduralMemory:
     ) -> None:
         """Keep flows of an agent in one transaction, then delete those with these `point_id`s. As `memorize`."""
         texts = await self._texts(agent_id)
-        error = await texts.put_all(items, wait=self._wait if wait is None else wait) if items else ""
+        waits = "" if self._may_lack_model and not self._has_model else self._wait
+        error = await texts.put_all(items, wait=waits if wait is None else wait) if items else ""
         if delete:
             await texts.delete(external_ids=list(delete))
         if error:
@@ -194,6 +205,7 @@ class ProceduralMemory:
 
     async def _compare(self, memory: Caller) -> None:
         model = (await ask(memory, "memory_stats"))["embedding"]
+        self._has_model = bool(model["model"])
         for name, size in self._sizes.items():
             if size and model["dimension"] and size != model["dimension"]:
                 raise ValueError(

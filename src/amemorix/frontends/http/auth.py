@@ -7,6 +7,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -93,7 +94,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> JsonAnswer | None:
         if not self._tokens:
             reason, fault = _not_from_here(headers)
-            scope[GRANT] = Grant("admin")
+            scope[GRANT] = Grant("admin", on_loopback=fault is None)
             return None if fault is None else self._refused(scope, reason, fault_answer(fault))
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given.strip():
@@ -101,10 +102,11 @@ class Guard:
                 return None
             return self._refused(scope, "missing", _unknown("A token is needed: send `Authorization: Bearer TOKEN`."))
         token = given.strip().encode("latin-1")
-        scope[GRANT] = grant = self._tokens.grant(token)
+        grant = self._tokens.grant(token)
         if grant is None:
             return self._refused(scope, "wrong", _unknown("The token is wrong.", "invalid_token"))
         scope[STANDS] = self._tokens.standing(token, grant)
+        scope[GRANT] = replace(grant, on_loopback=is_loopback(host_of(headers.get("host", ""))))
         return None
 
     def _refused(self, scope: Scope, reason: str, answer: JsonAnswer) -> JsonAnswer:

@@ -112,7 +112,7 @@ class AsyncCalls(ABC, AsyncTypedCalls):
             raise InvalidRequest("text: give a text or messages.", field="text")
         if everything and (user or chat or turns):
             raise InvalidRequest("everything: a note for every chat has no user, chat or messages.", field="everything")
-        given = {"external_id": id or None, "metadata": dict(metadata or {})}
+        given = {"external_id": id or None} | ({} if metadata is None else {"metadata": dict(metadata)})
         common = {"expires_at": expires_at, "ttl_seconds": ttl_seconds, "wait": wait or default_wait(len(turns) or 1)}
         repeatable = bool(text and user) and not (chat or id or time is not None)
         if turns or user:

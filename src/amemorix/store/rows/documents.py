@@ -174,8 +174,8 @@ class TextRepository:
             changed = changed and db.run("ref_set_expiry", **now_held, expires_at=_finite(at)).rowcount > 0
             described = [
                 db.run(f"ref_set_{name}", **now_held, **{name: said}).rowcount > 0
-                for name, said, nothing in (("metadata", text.metadata, NO_METADATA), ("tags", text.tags, NO_TAGS))
-                if said != nothing
+                for name, said in (("metadata", text.metadata), ("tags", text.tags))
+                if said is not None
             ]
             respaced = bool(text.told) and self._respaced(db, text, **now_held)
             if changed or any(described) or respaced:
@@ -190,7 +190,7 @@ class TextRepository:
         shared = {
             "ref": ref, "revision": revision, "at": at, "source": source, "chat": chat, "scope": scope, "kind": text.kind,
             "knowledge": text.knowledge, "event_start": text.event_start, "event_end": text.event_end, "now": now,
-            "expires_at": _finite(text.expires_at), "tags": text.tags, "metadata": text.metadata,
+            "expires_at": _finite(text.expires_at), "tags": text.tags or NO_TAGS, "metadata": text.metadata or NO_METADATA,
             "derive": int(text.derive),
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "session": self._session(db, text, source, scope, at, superseded),

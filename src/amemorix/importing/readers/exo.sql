@@ -1,0 +1,2 @@
+-- name: exo_items
+select * from memory_items order by rowid;
