@@ -49,7 +49,8 @@ SHARED = 0.1
 WHOLE, WORDED = 0.9, 0.1
 """What holds the query's words, all of them, is at least so likely."""
 A_ROW, A_WORD, LIKELY_WITHOUT = 4, 0.3, 0.2
-"""A row of words of which no text holds one has to be likely otherwise, or it finds nothing."""
+"""A row of so many words of which no text holds one has to be so likely otherwise, or it finds nothing; one of fewer words not
+to be weak."""
 TWO_CHARACTERS = lazy_regex(r"\s*[\u4e00-\u9fff]{2}\W*")
 OF_ANOTHER_WORD, NEAR = 0.05, 0.35
 """What holds one character of a query that is a word of two (花 of 花生) is at most so likely, unless it is so near in meaning:
@@ -196,8 +197,8 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
         confidence[(fused.coverage < SHARED) & (linked <= 0) & (fused.signals["time"] <= 0)] = 0
     fused = replace(fused, confidence=confidence)
     least = noise.min_confidence
-    if query.keywords and len(query.terms) >= A_ROW and plan.settings.sparse.enabled and fused.coverage.max() < A_WORD:
-        least = max(least, LIKELY_WITHOUT)
+    if query.keywords and plan.settings.sparse.enabled and fused.coverage.max() < A_WORD:
+        least = max(least, LIKELY_WITHOUT if len(query.terms) >= A_ROW else WEAK)
     if noise.enabled and fused.confidence.max() < least:
         return fused.top(0)
     if query.ordering != Ordering():

@@ -63,7 +63,7 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
-UNSURE = 0.44
+UNSURE = 0.5
 """Where no hit is as likely as this, the query is read as it may have been meant, too."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
