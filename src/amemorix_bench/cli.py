@@ -29,6 +29,10 @@ Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each
 Relations = Annotated[
     bool, typer.Option("--relations", help="Ask again of a memory that reads no names and relations out of the texts.")
 ]
+WithContext = Annotated[
+    bool,
+    typer.Option("--context", help="Ask `get_context` too: the share of evidence lines whose text is in 800 tokens."),
+]
 Only = Annotated[str, typer.Option("--conversations", help="Only these, separated by commas.")]
 ChatLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the chats.")]
 QuestionLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the questions.")]
@@ -43,13 +47,14 @@ def locomo(
     merged: Merged = False,
     ablation: Ablate = False,
     relations: Relations = False,
+    context: WithContext = False,
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
     from .recall.locomo import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
-    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations, context)
 
 
 @app.command()
@@ -306,11 +311,14 @@ def _recall(
     ablation: bool,
     settings: list[str] | None,
     relations: bool = False,
+    context: bool = False,
 ) -> None:
     from .recall.report import print_ablation, print_relations, print_report
     from .recall.run import run, run_with_and_without_relations
 
     patch = _patch(settings)
+    if relations and context:
+        raise InvalidRequest("--relations and --context are two measurements: ask for one.", field="context")
     if relations and ablation:
         raise InvalidRequest("--relations and --ablation are two measurements: ask for one.", field="relations")
     if relations:
@@ -322,7 +330,7 @@ def _recall(
         print_relations(gains)
         return
     report, ablations = asyncio.run(
-        run(dataset, limit=limit, config=patch, merged=merged, ablation=ablation, on_stage=remark)
+        run(dataset, limit=limit, config=patch, merged=merged, ablation=ablation, context=context, on_stage=remark)
     )
     record = report.to_record() | {"ablation": [asdict(one) for one in ablations]}
     _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))

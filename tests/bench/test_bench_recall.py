@@ -234,6 +234,20 @@ def test_relations_are_measured_against_a_memory_without_them(tmp_path: Path, co
     assert "without" in shown.output
 
 
+def test_the_share_of_evidence_that_a_context_holds_is_measured(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    args = ["--json", str(out), "--conversations", "conv-2", "--set", "embedding.provider=none", "--context"]
+
+    shown = CliRunner().invoke(app, ["bench", "locomo", str(file), *args])
+
+    assert shown.exit_code == 0, shown.output
+    record = json.loads(out.read_text("utf-8"))
+    assert record["context"]["evidence"] == 1.0
+    assert 0 < record["context"]["tokens"] <= 800
+    assert record["results"][0]["context"] == record["context"]
+    assert "get_context: 1.000 of the evidence lines stand in its text" in shown.output
+
+
 def test_two_measurements_at_once_are_refused(file: Path) -> None:
     shown = CliRunner().invoke(app, ["bench", "locomo", str(file), "--relations", "--ablation"])
     assert shown.exit_code != 0

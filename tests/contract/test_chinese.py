@@ -291,7 +291,8 @@ def test_the_shell_speaks_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     export.write_text("消息记录（文本）\n\n2026-03-01 20:15:33 林澈(10001)\n[图片]\n", "utf-8")
     assert "无文本 1" in in_chinese("import", str(export), "--chat", "e")
     assert "含: 过敏" in in_chinese("search", "过敏", "--chat", "c")
-    assert "没有找到。" in in_chinese("search", "zebra", "--chat", "d")
+    assert "不记得这件事" in in_chinese("search", "zebra", "--chat", "d")
+    assert "没有找到。" in in_chinese("search", "zebra", "--chat", "d", "--unlikely")
     assert "Mia: Nothing found." in in_chinese("log", "c"), "what is stored is never translated"
     checked = in_chinese("check")
     assert "一切正常。" in checked and "每个有效段落都有词" in checked
@@ -315,11 +316,11 @@ def test_the_settings_decide_over_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text('[general]\nlanguage = "zh"\n[embedding]\nprovider = "none"\n', "utf-8")
     english = CliRunner().invoke(app, ["search", "x", "--chat", "c", "-c", str(path)])
-    assert english.stdout == "没有找到。\n"
+    assert english.stdout == "不记得这件事；加上 --unlikely 会列出不太可能作答的内容。\n"
     refused = CliRunner().invoke(app, ["search", "x", "--since", "blah", "-c", str(path)])
     assert "无法把 'blah' 理解为时间" in refused.stderr
     path.write_text(path.read_text("utf-8").replace('"zh"', '"en"'), "utf-8")
-    assert "Nothing found." in in_chinese("search", "x", "--chat", "c", "-c", str(path))
+    assert "Nothing is known of that" in in_chinese("search", "x", "--chat", "c", "-c", str(path))
 
 
 SHELL = """
@@ -332,7 +333,7 @@ print("loaded", "amemorix.locale.catalogue" in sys.modules)
 
 
 @pytest.mark.parametrize(
-    ("locale", "shown"), [("zh_CN.UTF-8", "搜索记忆，并说明每条结果为何被找到。"), ("C", "Search the memory, and say")]
+    ("locale", "shown"), [("zh_CN.UTF-8", "搜索记忆，并说明每条结果为何被找到"), ("C", "Search the memory, and say")]
 )
 def test_help_is_in_the_language_of_the_locale(tmp_path: Path, locale: str, shown: str) -> None:
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LC_") and key != "LANGUAGE"}

@@ -78,6 +78,26 @@ async def test_what_is_to_be_remembered_is_stored_as_said_and_a_question_is_answ
     assert await chat.texts() == ["我对花生过敏"], "commands are no talk"
 
 
+async def test_at_most_three_lines_are_recalled_and_none_that_is_unlikely(chat: Chat) -> None:
+    for text in (
+        "阳台的花开了",
+        "学生证找到了",
+        "周末去放风筝",
+        "风筝断线了",
+        "我买了新风筝",
+        "风筝节在五月",
+        "晚上吃火锅",
+    ):
+        await chat.say(LIN, text)
+    await chat.host.settle()
+
+    lines = (await chat.ask(BEI, "/还记得 风筝")).splitlines()
+    assert 1 <= len(lines) <= 3
+    assert all("风筝" in line for line in lines)
+    assert await chat.ask(BEI, "/还记得 花生") == "不记得了。"
+    assert await chat.ask(BEI, "/recall peanuts") == "I remember nothing of it."
+
+
 @pytest.mark.parametrize(
     "question",
     ["谁住在拱墅", "小北住在哪个区", "林澈什么时候来的拱墅", "小北有没有住在拱墅", "你知道谁住在拱墅", "告诉我谁住在拱墅",

@@ -71,7 +71,8 @@ def test_search_by_time_and_person(tmp_path: Path) -> None:
     found = run("search", *args).stdout
     assert "allergic" in found
     assert "折叠伞" not in found
-    assert run("search", "quantum").stdout == "Nothing found.\n"
+    assert run("search", "quantum").stdout == "Nothing is known of that; --unlikely lists what hardly answers.\n"
+    assert run("search", "quantum", "--unlikely").stdout == "Nothing found.\n"
 
 
 def test_a_text_is_stored_and_a_changed_one_replaces_it(tmp_path: Path) -> None:

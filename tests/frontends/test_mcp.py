@@ -99,6 +99,16 @@ async def memory(host: AMemorixHostService) -> AMemorixHostService:
     return host
 
 
+async def test_recall_says_that_nothing_is_known_rather_than_list_what_is_unlikely(host: AMemorixHostService) -> None:
+    await said(host, "c", ("Ada", "I live in Leeds."), ("Bob", "My dog ran off and came back."), ("Ada", "It rained."))
+    await host.settle()
+    async with client(host, "admin", "?chat=c") as one:
+        unknown = await ask(one, "recall", query="Which passport office opens when the border is shut?")
+        assert (unknown["texts"], unknown["said"], unknown["weak"]) == ([], "Nothing is known of that.", True)
+        known = await ask(one, "recall", query="the dog ran off")
+        assert (texts(known)[0], "said" in known) == ("My dog ran off and came back.", False)
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_conversation_is_remembered_corrected_and_forgotten(host: AMemorixHostService, mode: str) -> None:
     async with client(host, "admin", "?user=ann", mode=mode) as one:

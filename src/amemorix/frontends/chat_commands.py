@@ -16,6 +16,7 @@ from ..lazy_regex import lazy_regex
 from ..locale import Language
 from ..profiles.items import HEADINGS
 from ..search.language.answer_type import asks
+from ..search.operations import LIKELY
 from .python.calls import AsyncCalls, Moment, local_time
 
 __all__ = ["COMMANDS", "Asked", "ChatCommands"]
@@ -48,9 +49,9 @@ _RANGE = lazy_regex(r"(\d{1,3})(?:\s*-\s*(\d{1,3}))?")
 _PARTICLES = "呢吗吧啊呀了"
 _UNDOABLE = {"restore": lazy_regex(r"[dcDC]\d{1,18}"), "purge": lazy_regex(r"[dD]\d{1,18}")}
 """Commands that an id follows."""
-LIKELY = 0.5
-"""How likely a text has to be what is meant, where it holds none of the words."""
-MOST_LISTED, MOST_STATEMENTS, MOST_HITS = 10, 15, 5
+MEANT = 0.5
+"""How likely a text has to be what is meant to be forgotten, where it holds none of the words."""
+MOST_LISTED, MOST_STATEMENTS, MOST_HITS = 10, 15, 3
 LONGEST_LINE = 100
 UNNAMED_KINDS = ("allergies", "likes", "dislikes")
 """Sections of statements that are bare values, which only their heading explains."""
@@ -278,7 +279,8 @@ class ChatCommands:
     async def _recall(self, asked: Asked, question: str, say: _Sayings) -> str:
         if not question:
             return say["what_to_remember"]
-        found = await self._ask("search_memory", query=question, limit=MOST_HITS, **asked.where)
+        wanted = {"query": question, "limit": MOST_HITS, "min_confidence": LIKELY}
+        found = await self._ask("search_memory", **wanted, **asked.where)
         hits = [{**hit, "text": hit["content"], "time": hit["time"]["start"]} for hit in found["hits"]]
         return "\n".join(_shown(hit) for hit in hits) or say["nothing_found"]
 
@@ -287,7 +289,7 @@ class ChatCommands:
         if about:
             hits = (await self._ask("search_memory", query=about, limit=50, **of_theirs))["hits"]
             words = {term for term in tokens(about) if len(term) > 1} or set(tokens(about))
-            ids = [hit["id"] for hit in hits if hit["confidence"] >= LIKELY or words & set(tokens(hit["content"]))]
+            ids = [hit["id"] for hit in hits if hit["confidence"] >= MEANT or words & set(tokens(hit["content"]))]
             here: dict[str, Any] = {"ids": ids, "only_own": True, **asked.where}
             items = (await self._ask("memory_text_admin", "get", **here))["items"] if ids else []
         else:

@@ -11,11 +11,12 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..facts import rows as fact_rows
+from ..facts.language.slots import STATEMENT
 from ..facts.query import FactItem, FactReader, Moment
 from ..facts.rows import MAYBE_OUTDATED
 from ..ids import paragraph_key, row_number
 from ..language.normalise import fold, is_mostly_cjk
-from ..language.times import find_span, format_day, local_moment
+from ..language.times import asks_something, find_span, format_day, local_moment
 from ..lazy_regex import lazy_regex
 from ..profiles.items import HEADINGS, SECTIONS, ProfileItem, estimated_tokens, worded
 from ..profiles.service import Asked, PersonProfileService, Profile
@@ -48,16 +49,22 @@ _MEAL = lazy_regex(
     r"|\bbook\b.{0,12}\b(?:restaurant|table)\b|\brestaurant for\b|\bcook(?:ing)? for\b|\b(?:can|should|shall|do) we (?:all )?(?:eat|have|cook|order)\b|\b(?:group|team) (?:dinner|lunch)\b|\bpotluck\b"
     r"|\b(?:anyone|anybody|who)\b.{0,12}\b(?:allergic|vegan|vegetarian)\b|\bdietary\b"
 )
+UNASKED = 0.1
+"""Where the last turns ask nothing, a line has to be as likely as this to matter; for a question the likeliest fill the
+budget."""
 RELEVANT = 0.3
 """A statement that matters this much for what is asked counts as asked for."""
-LONGEST = 400
-"""Characters of a line; of a longer one the stretch around the first matched word is shown."""
+LONGEST, EXCERPT = 600, 400
+"""Characters of a line that is shown whole; of a longer one so many around the first matched word are shown."""
 _TITLES: dict[Section, tuple[str, str]] = {
     "persons": ("## Who is here", "## 在场的人"),
     "facts": ("## True now", "## 目前的情况"),
     "memories": ("## Remembered", "## 相关记忆"),
     "plans": ("## Plans", "## 打算"),
 }
+
+
+NOTHING = ("Nothing is known of what was asked.", "所问的事，不记得了。")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +119,17 @@ class ContextBuilder:
         chinese = request.language == "zh" or (request.language == "auto" and is_mostly_cjk(said))
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         writer = _Writer(chinese, self._clock.now(), zone)
-        hits = [hit for hit in found.hits if hit.confidence >= request.min_confidence]
+        question = bool(request.query) or any(map(asks_something, asked.splitlines()))
+        least = request.min_confidence or (0.0 if question else UNASKED)
+        hits = [hit for hit in found.hits if hit.confidence >= least and not found.weak]
         answers = Asked(asked, confidences(hits))
         candidates = [
             *writer.persons(known.profiles, answers, {fact.id: fact.status for fact in found.facts}),
-            *writer.facts(list({fact.id: fact for fact in (*found.facts, *meals)}.values()), known.profiles),
+            *writer.facts(list({fact.id: fact for fact in (*found.facts, *meals)}.values()), known.profiles, answers),
             *writer.memories(hits),
         ]  # fmt: skip
-        answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese)
+        unknown = question and (found.weak or not found.hits)
+        answer = _filled(_without_repeats(candidates, request.messages), request.budget, chinese, unknown)
         answer.weak, answer.degraded, answer.warnings = found.weak, found.degraded, list(known.warnings)
         return answer
 
@@ -202,7 +212,7 @@ class _Writer:
                 continue
             items = [item for item in profile.items if item.mark or found.get(item.ref) != MAYBE_OUTDATED]
             relevance = asked.relevance(items)
-            relevance |= {item: 1 + relevance.get(item, 0.0) for item in items if item.ref in found}
+            relevance |= {item: max(RELEVANT, relevance.get(item, 0.0)) for item in items if item.ref in found}
             wanted = sorted(
                 (item for item in relevance if relevance[item] >= RELEVANT), key=lambda item: -relevance[item]
             )
@@ -220,8 +230,9 @@ class _Writer:
                     place = (person, SECTIONS.index(item.section), n)
                     yield self._candidate("persons", name, item, (rank, n, person), place)
 
-    def facts(self, facts: Sequence[FactItem], profiles: Sequence[Profile]) -> Iterator[_Candidate]:
-        """What a search holds true of others than those who are here."""
+    def facts(self, facts: Sequence[FactItem], profiles: Sequence[Profile], asked: Asked) -> Iterator[_Candidate]:
+        """What a search holds true of others than those who are here: after what was said unless it is to the point, or of
+        safety."""
         here = {profile.known.person_id for profile in profiles}
         for n, fact in enumerate(facts):
             if fact.status != "active" or fact.person_id in here:
@@ -231,9 +242,10 @@ class _Writer:
             item = ProfileItem(
                 fact_section(fact.attribute, "", fact.denied, fact.value), text, "fact",
                 tuple(row for key in fact.evidence_ids if (row := row_number(key, "p"))), fact.confidence,
-                fact.valid_from, fact.id,
+                fact.valid_from, fact.id, sentence=fact.value if fact.attribute == STATEMENT else "",
             )  # fmt: skip
-            rank = (0, n) if item.section in FIRST else (1, -item.confidence, n)
+            relevance = asked.relevance([item]).get(item, 0.0)
+            rank = (0, n) if item.section in FIRST else (1, -relevance, n) if relevance >= RELEVANT else (3, n)
             section: Section = "plans" if item.section == "plans" else "facts"
             yield self._candidate(section, fact.person or fact.entity, item, rank, (len(profiles), n))
 
@@ -290,8 +302,8 @@ def _one_line(text: str, matched: Iterable[str] = ()) -> str:
         return text
     lowered = text.lower()
     first = min((at for term in matched if (at := lowered.find(term)) >= 0), default=0)
-    start = max(0, min(first - LONGEST // 4, len(text) - LONGEST))
-    end = start + LONGEST
+    start = max(0, min(first - EXCERPT // 4, len(text) - EXCERPT))
+    end = start + EXCERPT
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
@@ -328,9 +340,10 @@ def _is_said_by(one: _Candidate, other: _Candidate) -> bool:
     return (same and _repeats(one, other.core)) or not set(mine.evidence).isdisjoint(theirs.evidence)
 
 
-def _filled(candidates: Sequence[_Candidate], budget: int, chinese: bool) -> Context:
-    """As many of the candidates as fit, in the order of the sections."""
-    room, taken = budget, dict[Section, list[_Candidate]]()
+def _filled(candidates: Sequence[_Candidate], budget: int, chinese: bool, unknown: bool) -> Context:
+    """As many of the candidates as fit, in the order of the sections; where what was asked is `unknown`, that it is."""
+    said = NOTHING[chinese] if unknown and all(one.line.section in ("persons", "plans") for one in candidates) else ""
+    room, taken = budget - estimated_tokens(said), dict[Section, list[_Candidate]]()
     for one in candidates:
         cost = estimated_tokens(f"- {one.line.text}")
         cost += 0 if one.line.section in taken else estimated_tokens(_TITLES[one.line.section][chinese])
@@ -343,6 +356,7 @@ def _filled(candidates: Sequence[_Candidate], budget: int, chinese: bool) -> Con
         if told := [one.line for one in sorted(taken.get(section, ()), key=lambda one: one.place)]:
             text += [titles[chinese], *(f"- {line.text}" for line in told)]
             lines += told
+    text += [said] if said else []
     return Context(
         text="\n".join(text), tokens=budget - room, lines=lines, language="zh" if chinese else "en",
         truncated=len(lines) < len(candidates),

@@ -43,8 +43,11 @@ class GetContext(AskingRequest):
     language: Literal["auto", "zh", "en"] = Field(
         "auto", description="In which headings and labels are; `auto` goes by the messages, then by what is known."
     )
-    limit: int = Field(20, ge=1, le=200, description="Most hits of the search that are looked at.")
-    min_confidence: float = Field(0.2, ge=0, le=1, description="Hits that are less likely to matter stay out.")
+    limit: int = Field(40, ge=1, le=200, description="Most hits of the search that are looked at.")
+    min_confidence: float = Field(
+        0.0, ge=0, le=1,
+        description="Hits that are less likely to matter stay out. At 0 the likeliest fill the budget, unless none is likely.",
+    )  # fmt: skip
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 
 
@@ -73,7 +76,9 @@ class Context(ScopedResponse):
     lines: list[ContextLine] = Field(default_factory=list, description="In the order of the text.")
     language: Literal["zh", "en"] = "en"
     truncated: bool = Field(default=False, description="True if the budget had no room for some lines.")
-    weak: bool = Field(default=False, description="True if no hit of the search is likely to matter.")
+    weak: bool = Field(
+        default=False, description="True if no hit of the search is likely to matter: then none is in the text."
+    )
     degraded: list[str] = Field(default_factory=list, description="Lanes of the search that did not answer.")
     filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
     disabled: bool = Field(default=False, description="True if the memory is switched off.")

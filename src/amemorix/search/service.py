@@ -30,7 +30,7 @@ from ..store.queries import time_limit
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
-from .confidence import LINKED, WEAK
+from .confidence import LINKED, WEAK, is_weak
 from .dual_path import DualPathRetriever, LaneResults, allowed
 from .episode_lane import episode_hits
 from .fusion import Fused, by_reciprocal_rank
@@ -63,6 +63,8 @@ SPELT_BY = 3_000
 """Texts that a query may be corrected by, the newest."""
 PATIENCE = 0.05
 """Seconds for which a search keeps its thread and its snapshot while the model embeds the query."""
+UNSURE = 0.5
+"""Where no hit is as likely as this, the query is read as it may have been meant, too."""
 FACT_HITS = 3
 """Hits that bring the facts they state."""
 OWN, OWN_LINE, OWN_LINES = 1.0, 0.3, 50
@@ -170,7 +172,7 @@ class SearchService:
             hit.similarity = None if vector is None else similarity_of(float(vector @ encoded.vector))
         kept = [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= least]
         if len(kept) < len(answer.hits):
-            answer.hits, answer.summary, answer.weak = kept, summary(kept), _is_weak(kept)
+            answer.hits, answer.summary, answer.weak = kept, summary(kept), answer.weak and bool(kept)
 
     async def _best(self, request: KernelSearchRequest) -> _Found:
         found = await self._search(request)
@@ -222,7 +224,7 @@ class SearchService:
             ask = request.min_similarity is not None
             alike = self._dense.begin_alike(begun.query, ask=ask)
             answer = self._finished(db, request, begun, indexes, alike)
-            unsure = mend and request.mode in ("search", "hybrid") and (answer.weak or not answer.hits)
+            unsure = mend and request.mode in ("search", "hybrid") and _likeliest(answer.hits) < UNSURE
             meant = self._meant(db, request, begun.plan, indexes) if unsure else {}
             return _Found(answer, meant, alike, self._lacking(db, answer.hits) if ask and alike.encoded else ())
 
@@ -271,7 +273,10 @@ class SearchService:
             compare_hits(hits, indexes.vectors, alike.encoded.vector)
             hits = [hit for hit in hits if hit.similarity is None or hit.similarity >= plan.min_similarity]
         answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
-        return self._answered(db, request, answer, hits, plan)
+        answer = self._answered(db, request, answer, hits, plan)
+        likeliest = _likeliest(answer.hits)
+        answer.weak = bool(answer.hits) and likeliest < WEAK and is_weak(fused.confidence.tolist())
+        return answer
 
     def _hits(
         self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, fused: Fused, found: LaneResults
@@ -296,7 +301,6 @@ class SearchService:
         plan: SearchPlan,
     ) -> RetrievalResult:
         answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
-        answer.weak = _is_weak(answer.hits)
         answer.summary = summary(answer.hits)
         self._add_facts(db, request, plan, answer)
         return answer
@@ -426,10 +430,6 @@ def _within(db: Connection, request: KernelSearchRequest) -> Ids | None:
     if request.tags:
         sets.append(paragraph_rows.tagged(db, request.tags))
     return reduce(common, sets) if sets else None
-
-
-def _is_weak(hits: Sequence[Hit]) -> bool:
-    return bool(hits) and _likeliest(hits) < WEAK
 
 
 def _likeliest(hits: Sequence[Hit]) -> float:

@@ -17,12 +17,14 @@ from ..workspace import answered, open_memory, working_folder
 from .dataset import Corpus, Dataset, Question, spread
 from .fill import Filling, OnStage, fill
 from .floor import Floors
-from .result import Costs, QuestionResult, RecallReport, Subject
+from .result import ContextResult, Costs, QuestionResult, RecallReport, Subject
 
 __all__ = ["DEPTH", "AskingClock", "RecallBench", "loaded"]
 
 DEPTH = 20
 """Hits asked for, and so the deepest cut-off that can be scored."""
+BUDGET = 800
+"""Tokens of a context."""
 
 
 class AskingClock(SystemClock):
@@ -75,16 +77,20 @@ class RecallBench:
         limit: int | None = None,
         config: Mapping[str, Any] | None = None,
         categories: Collection[str] | None = None,
+        context: bool = False,
         on_stage: OnStage | None = None,
     ) -> RecallReport:
-        """Ask at most `limit` questions, evenly spread; `config` is a patch that is applied before and stays."""
+        """Ask at most `limit` questions, evenly spread; `config` is a patch that is applied before and stays.
+
+        With `context` those of the headline's categories are put to `get_context` too.
+        """
         if config:
             await self.configure(config)
         judged = [(c, q) for c, q in self.dataset.judged() if not categories or q.category in categories]
         asked = spread(judged, limit)
         (on_stage or _silent)(f"asking {len(asked):,} questions")
         started = time.perf_counter()
-        results = [await self._result(corpus, question) for corpus, question in asked]
+        results = [await self._result(corpus, question, context=context) for corpus, question in asked]
         return await self._report(results, time.perf_counter() - started, categories)
 
     async def ask_again(self, results: Sequence[QuestionResult]) -> list[QuestionResult]:
@@ -112,12 +118,14 @@ class RecallBench:
         await self.host.update_config(dict(patch))
         await self.host.settle()
 
-    async def _result(self, corpus: Corpus, question: Question) -> QuestionResult:
+    async def _result(self, corpus: Corpus, question: Question, *, context: bool = False) -> QuestionResult:
         scope = {} if self.merged else {"chat_id": corpus.id}
         with self.clock.standing_at(question.asked_at):
             started = time.perf_counter()
             answer = await answered(self.host, "search_memory", {"query": question.text, "limit": DEPTH, **scope})
             milliseconds = (time.perf_counter() - started) * 1000
+            wanted = context and question.category in self.dataset.headline
+            block = await self._context(corpus, question, scope) if wanted else None
         best = {hit["external_id"]: hit["score"] for hit in reversed(answer["hits"])}
         found = distinct(hit["external_id"] for hit in answer["hits"])
         plain = self._floors.search(corpus, question, DEPTH)
@@ -127,8 +135,15 @@ class RecallBench:
             found=tuple(found), scores=tuple(best[turn] for turn in found),
             score=self._score(corpus, question, found), floor_found=tuple(plain),
             floor=self._score(corpus, question, plain), milliseconds=round(milliseconds, 3),
-            degraded=tuple(answer["degraded"]),
+            degraded=tuple(answer["degraded"]), confidences=tuple(hit["confidence"] for hit in answer["hits"]),
+            weak=answer["weak"] or not answer["hits"], context=block,
         )  # fmt: skip
+
+    async def _context(self, corpus: Corpus, question: Question, scope: Mapping[str, str]) -> ContextResult:
+        block = await answered(self.host, "get_context", {"query": question.text, "budget": BUDGET, **scope})
+        texts = {turn.id: " ".join(turn.text.split()) for turn in corpus.turns}
+        held = [texts[turn] in block["text"] for turn in question.evidence]
+        return ContextResult(sum(held) / len(held), block["tokens"])
 
     def _score(self, corpus: Corpus, question: Question, ranked: Sequence[str]) -> Score:
         """Sessions are ranked by their best turn."""

@@ -116,6 +116,13 @@ def _costs(report: RecallReport) -> list[str]:
 
 def _left_out(report: RecallReport) -> list[str]:
     told: list[str] = []
+    if report.counted:
+        told.append(f"best hit called weak: {report.weak:.3f} of the answerable questions")
+    if report.context is not None:
+        told.append(
+            f"get_context: {report.context.evidence:.3f} of the evidence lines stand in its text, {report.context.tokens} "
+            f"tokens of 800; search_memory, first ten: {report.score.recall_10:.3f}"
+        )
     if report.degraded:
         told.append(f"In {report.degraded} searches a lane did not answer: these figures are not to be trusted.")
     if report.unanswerable:

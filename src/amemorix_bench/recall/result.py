@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from ..conditions import Conditions, Footprint
 from ..metrics import Interval, Score, intervals, mean_score, percentile
 from .dataset import Dataset
 from .fill import Filling
 
-__all__ = ["Costs", "Line", "QuestionResult", "RecallReport", "Subject", "breakdown"]
+__all__ = ["ContextResult", "Costs", "Line", "QuestionResult", "RecallReport", "Subject", "breakdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextResult:
+    """The block of `get_context` for a question: the share of the evidence lines whose text stands in it, and its tokens."""
+
+    evidence: float
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,10 @@ class QuestionResult:
     floor: Score
     milliseconds: float
     degraded: tuple[str, ...] = ()
+    confidences: tuple[float, ...] = ()
+    """Of the hits, in their order."""
+    weak: bool = False
+    context: ContextResult | None = None
 
     def to_record(self) -> dict[str, Any]:
         """For JSON: with the rank of each evidence turn, from 1, None if it was not found."""
@@ -122,6 +136,21 @@ class RecallReport:
         """What a turn takes on disk, the database and all indexes together."""
         return self.costs.filling.filled.store_bytes / self.subject.turns if self.subject.turns else 0.0
 
+    @property
+    def weak(self) -> float:
+        """The share of answerable questions whose best hit is called weak."""
+        return float(np.mean([result.weak for result in self.counted])) if self.counted else 0.0
+
+    @property
+    def context(self) -> ContextResult | None:
+        """The means over the headline's questions; None if `get_context` was not asked."""
+        asked = [result.context for result in self.counted if result.context is not None]
+        if not asked:
+            return None
+        return ContextResult(
+            float(np.mean([one.evidence for one in asked])), round(float(np.mean([one.tokens for one in asked])))
+        )
+
     def latency(self, percent: float) -> float:
         """Milliseconds of a search."""
         return percentile([r.milliseconds for r in (*self.results, *self.unanswerable)], percent)
@@ -132,7 +161,8 @@ class RecallReport:
         return {
             **asdict(self), "summary": [asdict(line) for line in breakdown(self)],
             "milliseconds": {"p50": self.latency(50), "p95": self.latency(95)},
-            "bytes_per_turn": round(self.bytes_per_turn, 1), "unanswered": self.unanswered, "degraded": self.degraded,
+            "bytes_per_turn": round(self.bytes_per_turn, 1), "unanswered": self.unanswered, "degraded": self.degraded, "weak": self.weak,
+            "context": None if self.context is None else asdict(self.context),
             **{name: [result.to_record() for result in found] for name, found in questions.items()},
         }  # fmt: skip
 

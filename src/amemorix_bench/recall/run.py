@@ -35,15 +35,18 @@ async def run(
     config: Mapping[str, Any] | None = None,
     merged: bool = False,
     ablation: bool = False,
+    context: bool = False,
     on_stage: OnStage | None = None,
 ) -> tuple[RecallReport, list[Ablation]]:
     """Store the corpora in a fresh memory and ask every question, or `limit` of them; then again without each part.
+
+    With `context` each answerable question is put to `get_context` too.
 
     With a limit, conversations that are not asked about are not stored, unless all are merged. Raises InvalidConfig.
     """
     few = dataset if limit is None or merged else dataset.sample(limit)
     async with loaded(few, config=config, merged=merged, on_stage=on_stage) as bench:
-        report = await bench.ask(limit=limit, on_stage=on_stage)
+        report = await bench.ask(limit=limit, context=context, on_stage=on_stage)
         return report, await ablate(bench, report, on_stage=on_stage) if ablation else []
 
 

@@ -312,6 +312,33 @@ async def test_unlikely_hits_stay_out(en: AMemorixHostService) -> None:
     assert told_in(none, "memories") == []
 
 
+async def test_a_question_fills_the_budget_in_order_of_likelihood(host: AMemorixHostService) -> None:
+    lines = [("Ada", f"The lantern number {n} of the harbour festival was red.", "2023-05-02") for n in range(40)]
+    await said(host, "c", *lines, ("Bob", "Ada carried the biggest lantern at the harbour festival.", "2023-05-03"))
+    await host.settle(600)
+    turn = ("Bob", "who carried the biggest lantern at the festival?")
+    small, large = [await context(host, turn, chat_id="c", budget=budget) for budget in (120, 800)]
+    consistent(small, 120)
+    consistent(large)
+    assert "biggest" in small["text"]
+    assert large["tokens"] > 600, "there are lines enough to fill it"
+    likely = [line["confidence"] for line in small["lines"] if line["section"] == "memories"]
+    shown = {line["id"] for line in small["lines"]}
+    assert min(likely) >= max(line["confidence"] for line in large["lines"] if line["id"] not in shown)
+
+
+async def test_it_says_that_nothing_is_known_of_what_is_asked(host: AMemorixHostService) -> None:
+    await said(host, "c", ("Ada", "I live in Leeds.", "2023-05-02"), ("Bob", "It rained.", "2023-05-02"))
+    await said(host, "d", ("阿强", "我住在杭州。", "2023-05-02"), ("小美", "下雨了。", "2023-05-02"))
+    await host.settle(600)
+    english = await context(host, ("USER", "Which passport office opens when the border is shut?"), chat_id="c")
+    chinese = await context(host, ("USER", "火锅底料放在哪个柜子里？"), chat_id="d")
+    assert told_in(english, "memories") == told_in(chinese, "memories") == []
+    assert english["text"].endswith("Nothing is known of what was asked.")
+    assert chinese["text"].endswith("所问的事，不记得了。")
+    assert "Nothing" not in (await context(host, ("USER", "hello"), chat_id="c"))["text"]
+
+
 async def test_what_was_used_can_be_said(zh: AMemorixHostService) -> None:
     answer = await context(zh, ("小美", "阿强住在哪里？烤鱼店在哪？"), chat_id="吃货群")
     ids = [line["id"] for line in answer["lines"]]

@@ -209,10 +209,10 @@ async def test_no_hit_scores_below_what_was_asked(days: AMemorixHostService) -> 
     for mode in MODES:
         window = WINDOW if mode in ("time", "hybrid") else {}
         args = {"mode": mode, "chat_id": "c", "limit": 50, **window}
-        every = [hit["score"] for hit in await hits(days, "walrus harbour", **args)]
+        every = [hit["confidence"] for hit in await hits(days, "walrus harbour", **args)]
         bound = (min(every) + max(every)) / 2
-        some = [hit["score"] for hit in await hits(days, "walrus harbour", min_score=bound, **args)]
-        assert all(score >= bound for score in some), mode
+        some = [hit["confidence"] for hit in await hits(days, "walrus harbour", min_score=bound, **args)]
+        assert all(confidence >= bound for confidence in some), mode
 
 
 # persons

@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "call": ("amemorix.frontends.cli.call:app", "Call any operation, its arguments as options, and print its JSON answer."),
     "invoke": ("amemorix.frontends.cli.memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
-    "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found."),
+    "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found; those that are unlikely to answer are left out."),
     "ingest": (
         "amemorix.frontends.cli.ingest:ingest",
         "Store files: a text as one memory, a .jsonl file as chat turns {speaker, text, time, external_id} a line.",

@@ -79,12 +79,15 @@ def search(
     person: Annotated[str, typer.Option(help="Only what is bound to this person.")] = "",
     since: Annotated[str, typer.Option(help="From this time: 2025-03-01, yesterday, 上周三 …")] = "",
     until: Annotated[str, typer.Option(help="Until this time, included.")] = "",
+    unlikely: Annotated[bool, typer.Option("--unlikely", help="List hits that hardly answer, too.")] = False,
     config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
-    """Search the memory, and say of each hit why it was found."""
+    """Search the memory, and say of each hit why it was found; those that are unlikely to answer are left out."""
+    from ...search.operations import LIKELY
+
     wanted = {
         "query": query, "chat_id": chat, "user_id": user, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
-        "time_end": until,
+        "time_end": until, "min_confidence": 0.0 if unlikely else LIKELY,
     }  # fmt: skip
     if not (chat or user):
         wanted["scope"] = "all"
@@ -100,8 +103,15 @@ def search(
             remark("It is not sure that one of these answers it.", "yellow")
     elif answer["filtered"]:
         say("The chat filter of the configuration leaves this chat out.", "dim")
+    elif answer["disabled"]:
+        say("The memory is switched off (plugin.enabled).", "dim")
     else:
-        say("The memory is switched off (plugin.enabled)." if answer["disabled"] else "Nothing found.", "dim")
+        say(
+            "Nothing is known of that; --unlikely lists what hardly answers."
+            if query and not unlikely
+            else "Nothing found.",
+            "dim",
+        )
 
 
 def stats(config: MemoryPath = DEFAULT_CONFIG) -> None:

@@ -13,6 +13,7 @@ from ...errors import InvalidRequest, UnknownComponent
 from ...fields import Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
+from ...search.operations import LIKELY
 from ..python.calls import AsyncCalls, added_of, default_wait, facts_of, local_time, memo_of, scope_of, selected
 from ..python.results import Added, Fact, Memo
 
@@ -275,11 +276,14 @@ class Recall(Reading):
 
 
 class Recalled(BaseModel):
-    """What was found, the likeliest first."""
+    """What was found, the likeliest first; nothing that is unlikely to answer."""
 
     texts: list[Memo]
     facts: list[Fact] = Field(description="Held true of those whom the query names.")
-    weak: bool = Field(default=False, description="No text is likely to answer: say so rather than guess.")
+    said: str = Field("", description="That nothing is known of it, where no text is likely to answer.")
+    weak: bool = Field(
+        default=False, description="It is unlikely that anything stored answers: say so rather than guess."
+    )
     corrected: dict[str, str] = Field(
         default_factory=dict, description="Words of the query, and what they were taken for."
     )
@@ -293,10 +297,11 @@ async def recall(memory: AsyncCalls, request: Recall) -> Recalled:
     """
     hits = await memory.search(
         request.query, user=request.user, chat=request.chat, limit=request.limit, about=request.about,
-        since=request.since, until=request.until, everything=request.everything,
+        since=request.since, until=request.until, everything=request.everything, min_confidence=LIKELY,
     )  # fmt: skip
-    texts = [_shown(hit) for hit in hits]
-    return Recalled(texts=texts, facts=list(hits.facts), weak=hits.weak, corrected=dict(hits.corrected))
+    texts, facts = [_shown(hit) for hit in hits], list(hits.facts)
+    said = "" if texts or facts else "Nothing is known of that."
+    return Recalled(texts=texts, facts=facts, said=said, weak=hits.weak or not hits, corrected=dict(hits.corrected))
 
 
 def _shown(text: Memo) -> Memo:
