@@ -207,7 +207,7 @@ class Account:
     def look_at_backup(self, which: str, found: Held, *, encrypted: bool) -> None:
         """A backup holds these rows, after the memory was looked at; AssertionError if it cannot.
 
-        One that is encrypted cannot be read by a memory in the clear, nor purged.
+        One that is encrypted cannot be read by a memory in the clear, nor purged; once it is in the clear itself, it is.
         """
         (world,) = self.worlds
         if which not in self.backups:
@@ -218,7 +218,8 @@ class Account:
         held = self.backups[which].held.without(world.erased)
         assert found.without(world.erased) == held, f"backup {which}: {_difference(World(held), found)}"
         back = (found.live | found.deleted) & world.erased
-        known = back if encrypted and self.was_plain else self.unreached.get(which, NOTHING)
+        known = back if self.was_plain else self.unreached.get(which, NOTHING)
+        known = known if encrypted else NOTHING
         assert back <= known, f"backup {which} holds what was purged: {sorted(back - known)}"
         self.unreached[which] = back
 

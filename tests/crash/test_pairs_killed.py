@@ -48,7 +48,7 @@ from encrypted_memory import RAW_KEY, SECRET
 from lives import Deadline, Life, Tell
 from test_histories import errors_logged
 
-HISTORIES = int(os.environ.get("AMEMORIX_PAIRS", "12"))
+HISTORIES = int(os.environ.get("AMEMORIX_PAIRS", "16"))
 FIRST_SEED = int(os.environ.get("AMEMORIX_PAIRS_SEED", "1"))
 CHATS = ("c0", "c1", "c2")
 SETTLE_SECONDS = 60.0
@@ -474,12 +474,6 @@ def finish_what_people_do(folder: Path) -> None:
     if not data.exists():
         for left in (folder / "data").glob("*"):
             left.rename(data)  # `move` was cut short: the settings name the new place already
-    # To be removed, with the `if` below, once a memory opens by what its files are whatever its settings say.
-    database = next((path for path in (data / "memory.db.decided", data / "memory.db") if path.exists()), data)
-    encrypts = setting(folder, "enabled") == "true"
-    if database.is_file() and database.stat().st_size and is_plain(database) is encrypts:
-        again = run("key", "disable" if is_plain(database) else "enable", "--config", str(config_of(folder)))
-        assert again.exit_code == 0, words(again)
 
 
 # all lives of one history

@@ -15,6 +15,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.copies.backup_folder import BackupFolder
 from amemorix.copies.key_switch import BackupSwitch, decrypt, encrypt
+from amemorix.forgetting.files import purge_again
 from amemorix.store.keys import KEYS_FILE, Keyring, is_plain
 from amemorix.store.sealed_files import size_of
 from disk_look import READABLE, files_below, not_random, without_plain_bytes
@@ -151,7 +152,7 @@ async def switch(tell: Tell, what: str, folder: Path) -> None:
 def switched(folder: Path, way: str) -> None:
     """As the command does it, backups too."""
     keys = keyring(folder)
-    switch = BackupSwitch(folder, BackupFolder(folder, (), keys), keys, encrypted=way == "on")
+    switch = BackupSwitch(folder, BackupFolder(folder, (), keys), keys, encrypted=way == "on", purge_again=purge_again)
     (encrypt if way == "on" else decrypt)(folder, keys)
     switch.carry_out()
 

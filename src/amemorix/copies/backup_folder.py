@@ -21,6 +21,8 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import InvalidRequest, NotFound
 from ..indexes.snapshot import process_mark, seal_of
 from ..lazy_regex import lazy_regex
+from ..store import copies as copy_rows
+from ..store.compaction import open_copy
 from ..store.copies import Inventory
 from ..store.data_directory import FileKind, kind_by_name
 from ..store.file_swap import DATABASE_FILE
@@ -271,21 +273,30 @@ class BackupFolder:
         )  # fmt: skip
         write(folder, changed)
 
-    def exchange(self, backup: Backup, fill: Callable[[Path], None]) -> Path:
-        """Put a folder that `fill` writes, with the same rows, in a backup's place; returns where the old one was set aside,
-        for the caller to remove. After a crash `sweep` finds the one or the other.
+    def exchange(self, backup: Backup, fill: Callable[[Path], int]) -> Path:
+        """Put a folder that `fill` writes in a backup's place; returns where the old one was set aside, for the caller to remove.
+
+        It holds the same rows but so many as `fill` says that it has erased. After a crash `sweep` finds the one or the other.
         """
         new = self.begin(backup.folder.parent)
         aside = new.with_name(f"{ASIDE}{secrets.token_hex(6)}")
         try:
-            fill(new)
+            erased = fill(new)
             for path in backup.folder.iterdir():
                 if path.name != MANIFEST and kind_by_name(path.name) not in BACKED_UP:  # of somebody else
                     if path.is_dir() and not path.is_symlink():
                         shutil.copytree(path, new / path.name, symlinks=True)
                     else:
                         shutil.copy2(path, new / path.name, follow_symlinks=False)
-            write(new, replace(backup.manifest, files=sealed(new)))
+            manifest = replace(backup.manifest, files=sealed(new))
+            if erased:
+                with open_copy(new / DATABASE_FILE, self.keys, unchanged=True) as db:
+                    found = copy_rows.inventory(db)
+                manifest = replace(
+                    manifest, counts=dict(found.counts), numbers=dict(found.numbers), change_seq=found.last,
+                    purged=manifest.purged + 1,
+                )  # fmt: skip
+            write(new, manifest)
             os.replace(backup.folder, aside)
             os.replace(new, backup.folder)
         except BaseException:

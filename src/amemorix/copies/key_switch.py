@@ -29,6 +29,7 @@ from ..store.private_files import private_opener, replace_text
 from ..store.sealed_files import SealedWriter, is_sealed, opened_chunks
 from .backup_folder import BACKED_UP, SETTINGS, Backup, BackupFolder, take_keys_along
 from .backups import examined, room
+from .database_swap import PurgeAgain
 from .worker import CopyThread
 
 __all__ = ["BackupSwitch", "decrypt", "encrypt", "resume_switch"]
@@ -126,16 +127,23 @@ def resume_switch(note: Path, settings: Encryption, folder: Path, environ: Mappi
 
 
 class BackupSwitch:
-    """Encrypts the backups of a memory too, or decrypts them: all of them, or none."""
+    """Encrypts the backups of a memory too, or decrypts them: all of them, or none.
 
-    def __init__(self, folder: Path, backups: BackupFolder, keys: Keyring, *, encrypted: bool) -> None:
+    What was purged while a backup could not be read goes from it on the way.
+    """
+
+    def __init__(
+        self, folder: Path, backups: BackupFolder, keys: Keyring, *, encrypted: bool, purge_again: PurgeAgain
+    ) -> None:
         """Choose what is not so yet, elsewhere too if it is of this memory. Raises Conflict if one cannot be switched."""
         self._backups, self._keys, self._encrypted = backups, keys, encrypted
+        self._database, self._purge_again = folder / DATABASE_FILE, purge_again
         backups.sweep()
-        own, database = None, folder / DATABASE_FILE
+        own, database = None, self._database
         if database.exists():
             with open_copy(database, keys, unchanged=True) as db:
                 own = change_log.get(db, "database_id")
+        self._own = own
         self._wanted = [
             one for one in backups.all()
             if is_plain(one.database) is encrypted and (backups.home in one.folder.parents or one.manifest.database_id == own)
@@ -165,10 +173,12 @@ class BackupSwitch:
                 raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
         return len(self._wanted)
 
-    def _fill(self, backup: Backup, new: Path) -> None:
-        keys = self._keys
+    def _fill(self, backup: Backup, new: Path) -> int:
+        keys, database, erased = self._keys, new / DATABASE_FILE, 0
         write = keys.page_key() if self._encrypted else PLAIN
-        copy_rows.convert(backup.database, new / DATABASE_FILE, keys.page_key(backup.database), write)
+        copy_rows.convert(backup.database, database, keys.page_key(backup.database), write)
+        if backup.manifest.database_id == self._own:
+            erased = self._purge_again(self._database, database, keys)
         if (settings := backup.folder / SETTINGS).exists():
             if self._encrypted:
                 _seal(settings, new / SETTINGS, keys)
@@ -176,6 +186,7 @@ class BackupSwitch:
                 _unseal(settings, new / SETTINGS, keys)
         if self._encrypted:
             take_keys_along(keys.folder, new, keys)
+        return erased
 
 
 def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring, note: Path | None) -> None:

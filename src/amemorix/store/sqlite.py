@@ -85,6 +85,8 @@ class Database:
         self._closing = False
         self._put_off: _Job[Any] | None = None
         self._giving_up = threading.Event()
+        self._log, self._folds = path.with_name(f"{path.name}-wal"), True
+        """The write-ahead log, and whether SQLite brings it into the database when it is long."""
         self.raw = RawFiles()
         self.damage_met = 0
         """Calls that met a damaged page since the database was opened."""
@@ -331,10 +333,10 @@ class Database:
                     _answer(jobs)
                     continue
                 db.close()
-                db, self._spoilt = fresh, False
+                db, self._spoilt, self._folds = fresh, False, True
             self._run(db, jobs)
         try:
-            if not has_room(self.path.with_name(f"{self.path.name}-wal")):
+            if not has_room(self._log):
                 raise DatabaseError("the disk is full")
             db.execute("pragma wal_checkpoint(truncate)")
         except DatabaseError as exc:
@@ -349,6 +351,10 @@ class Database:
                 self._spoilt |= is_damage(exc)
                 jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, DatabaseError) else exc)
         elif jobs:
+            if (room := has_room(self._log)) is not self._folds:
+                # On a full disk SQLite would spend the room that is kept on a part of the log.
+                db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES if room else 0}")
+                self._folds = room
             self._commit(db, jobs)
         _answer(jobs)
 

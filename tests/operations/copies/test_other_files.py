@@ -15,6 +15,7 @@ from amemorix import AMemorixHostService
 from amemorix.config.write import write_text
 from amemorix.copies.backup_folder import BackupFolder
 from amemorix.copies.key_switch import BackupSwitch, decrypt, encrypt
+from amemorix.forgetting.files import purge_again
 from amemorix.forgetting.journals import SearchPatterns
 from amemorix.forgetting.purge_file import PurgeFile
 from amemorix.store.data_directory import FileKind, kind_of
@@ -109,7 +110,7 @@ async def test_files_of_others_stay_when_encryption_is_switched(tmp_path: Path) 
     (data / "memory.before-migration").write_bytes(b"of ours")
     keys = Keyring.create(data, SECRET, now=0)
     for way, switched in (("on", encrypt), ("off", decrypt)):
-        backups = BackupSwitch(data, BackupFolder(data, (), keys), keys, encrypted=way == "on")
+        backups = BackupSwitch(data, BackupFolder(data, (), keys), keys, encrypted=way == "on", purge_again=purge_again)
         switched(data, keys)
         backups.carry_out()
         assert {path: path.read_bytes() for path in beside if path.exists()} == beside
