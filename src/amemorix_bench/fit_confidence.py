@@ -1,4 +1,4 @@
-"""The fitting of `search/confidence.json`: `python -m amemorix_bench.fit_confidence [--write] [--measure FILE]`.
+"""The fitting of `search/confidence.json`: `python -m amemorix_bench.fit_confidence [--write | --as-it-is] [--measure FILE]`.
 
 Chats whose answers are known are asked their questions, in both languages and across them, and questions that nothing stored
 answers: those of other chats, their names exchanged, among them. Each of the first hits is one case. A logistic regression
@@ -283,22 +283,27 @@ def main() -> None:
     """Fit both kinds, print the figures, and with `--write` put the weights into the package."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--as-it-is", action="store_true", help="Fit nothing: measure by the weights of the package.")
     parser.add_argument("--keep", type=Path, help="Keep the cases in this folder.")
     parser.add_argument("--measure", type=Path, help="Conversations in LoCoMo's format to measure by, too.")
     options = parser.parse_args()
-    fitted: dict[str, Any] = {"features": list(confidence.FEATURES)}
+    place = Path(str(files("amemorix.search").joinpath("confidence.json")))
+    fitted: dict[str, Any] = (
+        json.loads(place.read_text("utf-8")) if options.as_it_is else {"features": list(confidence.FEATURES)}
+    )
     nothing = np.zeros(len(confidence.FEATURES), np.float32)
     for kind, provider in (("model", "auto"), ("words", "none")):
         config = {"embedding.provider": provider}
-        with using(confidence.Judge(nothing, nothing + 1, nothing, 0.0)):
-            cases = asyncio.run(collect(known_chats(), config | {"retrieval.noise.enabled": False}))
-        if options.keep:
-            np.savez(options.keep / f"{kind}.npz", **{name: getattr(cases, name) for name in Cases.__slots__})
-        print(f"{kind}: {len(cases.answers)} cases, {cases.answers.mean():.3f} answer; left-out chats:")
-        print("\n".join(report(held_out(cases))))
-        fitted[kind] = fit(cases.values, cases.answers)
-        strong = np.argsort(-np.abs(fitted[kind]["weights"]))
-        print("  " + ", ".join(f"{confidence.FEATURES[i]} {fitted[kind]['weights'][i]:+.2f}" for i in strong))
+        if not options.as_it_is:
+            with using(confidence.Judge(nothing, nothing + 1, nothing, 0.0)):
+                cases = asyncio.run(collect(known_chats(), config | {"retrieval.noise.enabled": False}))
+            if options.keep:
+                np.savez(options.keep / f"{kind}.npz", **{name: getattr(cases, name) for name in Cases.__slots__})
+            print(f"{kind}: {len(cases.answers)} cases, {cases.answers.mean():.3f} answer; left-out chats:")
+            print("\n".join(report(held_out(cases))))
+            fitted[kind] = fit(cases.values, cases.answers)
+            strong = np.argsort(-np.abs(fitted[kind]["weights"]))
+            print("  " + ", ".join(f"{confidence.FEATURES[i]} {fitted[kind]['weights'][i]:+.2f}" for i in strong))
         measured = {"blind chats": list(small_chats(blind=True))}
         if options.measure:
             measured[options.measure.name] = list(locomo(options.measure))
@@ -308,8 +313,7 @@ def main() -> None:
                     print(f"{kind}, {name}, as answered:")
                     print("\n".join(report(asyncio.run(collect(probes, config)))))
     if options.write:
-        path = Path(str(files("amemorix.search").joinpath("confidence.json")))
-        path.write_text(json.dumps(fitted, indent=1) + "\n", "utf-8")
+        place.write_text(json.dumps(fitted, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
