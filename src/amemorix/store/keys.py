@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import subprocess
+import threading
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -140,6 +141,8 @@ class Keyring:
         """What the file holds; empty while it holds something else, after a start from `memory.keys.1`."""
         self._seen: tuple[int, ...] = ()
         """By what the file is told from another one that took its place."""
+        self._writing = threading.Lock()
+        """Held while the file is written: between its renaming and `_seen` it is not taken for a stranger's."""
 
     @classmethod
     def create(
@@ -230,11 +233,12 @@ class Keyring:
             "format": FORMAT, "id": self._id, "secret": self._wrapping.told, "current": self._current, "keys": known,
         }  # fmt: skip
         held["seal"] = self._wrapping.seal(held)
-        if file.exists():
-            before.unlink(missing_ok=True)
-            with suppress(OSError):
-                os.link(file, before)
-        self._write(json.dumps(held, indent=1))
+        with self._writing:
+            if file.exists():
+                before.unlink(missing_ok=True)
+                with suppress(OSError):
+                    os.link(file, before)
+            self._write(json.dumps(held, indent=1))
 
     def _write(self, text: str) -> None:
         replace_text(self.folder / KEYS_FILE, text)
@@ -245,8 +249,13 @@ class Keyring:
 
         What is encrypted with keys that no file holds could never be read again.
         """
+        if self._text and _stat(self.folder / KEYS_FILE) != self._seen:
+            with self._writing:
+                self._write_again()
+
+    def _write_again(self) -> None:
         file = self.folder / KEYS_FILE
-        if not self._text or (seen := _stat(file)) == self._seen:
+        if (seen := _stat(file)) == self._seen:
             return
         with suppress(OSError, ValueError):
             if file.read_text("utf-8") == self._text:  # another copy of it was put there

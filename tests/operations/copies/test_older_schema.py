@@ -84,7 +84,7 @@ def backed_up(folder: Path, keys: Keyring | None) -> str:
     draft = backups.begin(backups.home)
     with open_copy(data / "memory.db", keys, unchanged=True) as db:
         held = copy_rows.copy(db, draft / "memory.db", lambda *_: None, keys)
-    take_keys_along(data, draft)
+    take_keys_along(data, draft, keys)
     return str(backups.publish(draft, backups.seal(draft, held, reason="manual", now=ASKED_AT)).folder)
 
 
