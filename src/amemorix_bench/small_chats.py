@@ -17,15 +17,17 @@ SAID, ASKED = "2025-10-20T19:00:00+00:00", "2025-11-09T12:00:00+00:00"
 
 
 def read_small_chats(language: Language, *, blind: bool = False) -> list[dict[str, Any]]:
-    """The chats of a language as probes, in the order of `data/answers/<language>.tsv`; `README.md` there tells the format.
+    """The chats of a language as probes, in the order of `data/answers/<language>.tsv` and `<language>_hard.tsv`.
 
-    `blind`: those of `<language>_blind.tsv`, by which nothing is ever fitted; none if that file is not there. Raises
+    `README.md` there tells the format. `blind`: those of `<language>_blind.tsv`, by which nothing is ever fitted. Raises
     InvalidRequest for a file that is not in the format.
     """
-    name = f"{language}_blind.tsv" if blind else f"{language}.tsv"
+    names = [f"{language}_blind.tsv"] if blind else [f"{language}.tsv", f"{language}_hard.tsv"]
+    return [chat for name in names for chat in _read(name, language)]
+
+
+def _read(name: str, language: Language) -> list[dict[str, Any]]:
     file = files("amemorix_bench").joinpath("data", "answers", name)
-    if blind and not file.is_file():
-        return []
     chats: list[dict[str, Any]] = []
     for number, row in enumerate(file.read_text("utf-8").splitlines(), 1):
         try:

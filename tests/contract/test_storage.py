@@ -292,7 +292,7 @@ def test_no_statement_reads_a_large_table_from_end_to_end(database: Database) ->
 
 WHO = (
     "store/read_only_database.py", "store/temp_lookup.py", "importing/readers/amemorix_directory.py",
-    "importing/readers/maibot.py",
+    "importing/readers/maibot.py", "facades/exo/import_database.py",
 )  # fmt: skip
 
 

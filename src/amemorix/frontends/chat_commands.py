@@ -15,8 +15,8 @@ from ..language.times import asks_something
 from ..lazy_regex import lazy_regex
 from ..locale import Language
 from ..profiles.items import HEADINGS
+from ..search import LIKELY
 from ..search.language.answer_type import asks
-from ..search.operations import LIKELY
 from .python.calls import AsyncCalls, Moment, local_time
 
 __all__ = ["COMMANDS", "Asked", "ChatCommands"]

@@ -16,6 +16,7 @@ from ..language.normalise import CJK
 from ..lazy_regex import lazy_regex
 from ..sorted_arrays import filled
 from ..store.rows.paragraphs import Visible
+from . import LIKELY
 from .fusion import Fused
 from .lanes import Floats
 from .language.temporal_order import Ordering
@@ -28,7 +29,7 @@ FEATURES = (
     "best_tokens", "cosine_share", "token_share", "score_share", "terms", "session", "length", "when", "answer", "person",
     "person_lines", "foreign", "foreign_tokens", "foreign_size", "cjk", "cjk_tokens",
 )  # fmt: skip
-WEAK = 0.1
+WEAK = LIKELY
 """Where it is less likely than this that any hit answers, the answer is called weak."""
 FAR, FAR_FOREIGN = 0.5, 1.0
 """No hit stands above one of which its own confidence is a smaller share; where most lines are in another language than the
@@ -49,8 +50,9 @@ SHARED = 0.1
 WHOLE, WORDED = 0.9, 0.1
 """What holds the query's words, all of them, is at least so likely."""
 A_ROW, A_WORD, LIKELY_WITHOUT = 4, 0.3, 0.2
-"""A row of so many words of which no text holds one has to be so likely otherwise, or it finds nothing; one of fewer words not
-to be weak."""
+"""A row of so many words of which no text holds one has to be so likely otherwise, or it finds nothing."""
+A_CROWD = 40
+"""Among so many candidates something is always near: a word that none of them holds finds nothing that is weak."""
 TWO_CHARACTERS = lazy_regex(r"\s*[\u4e00-\u9fff]{2}\W*")
 OF_ANOTHER_WORD, NEAR = 0.05, 0.35
 """What holds one character of a query that is a word of two (花 of 花生) is at most so likely, unless it is so near in meaning:
@@ -198,7 +200,10 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     fused = replace(fused, confidence=confidence)
     least = noise.min_confidence
     if query.keywords and plan.settings.sparse.enabled and fused.coverage.max() < A_WORD:
-        least = max(least, LIKELY_WITHOUT if len(query.terms) >= A_ROW else WEAK)
+        if len(query.terms) >= A_ROW:
+            least = max(least, LIKELY_WITHOUT)
+        elif len(fused.ids) >= A_CROWD:
+            least = max(least, WEAK)
     if noise.enabled and fused.confidence.max() < least:
         return fused.top(0)
     if query.ordering != Ordering():

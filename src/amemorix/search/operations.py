@@ -15,12 +15,10 @@ from .language.dialogue import speaker_role
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["LIKELY", "MODES", "ContextMessage", "Hit", "HitTime", "KernelSearchRequest", "RetrievalResult", "ops"]
+__all__ = ["MODES", "ContextMessage", "Hit", "HitTime", "KernelSearchRequest", "RetrievalResult", "ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
-LIKELY = 0.15
-"""From this confidence on a hit is worth showing to somebody who asks."""
 TURNS = 6
 """Of the last turns so many are searched for."""
 MODES: tuple[str, ...] = get_args(Mode)

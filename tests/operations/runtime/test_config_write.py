@@ -80,7 +80,7 @@ def test_a_refused_replacement_leaves_the_old_state(tmp_path):
 
 
 def test_leftovers_of_killed_processes_are_swept_up(tmp_path):
-    stale, fresh = tmp_path / ".a.toml.1.tmp", tmp_path / ".a.toml.2.tmp"
+    stale, fresh = tmp_path / f".a.toml.{'1' * 16}.tmp", tmp_path / f".a.toml.{'2' * 16}.tmp"
     for leftover in (stale, fresh):
         leftover.touch()
     os.utime(stale, (0, 0))

@@ -20,7 +20,6 @@ from ...copies.key_rotation import FilesByKey
 from ...copies.key_switch import BackupSwitch, decrypt, encrypt
 from ...errors import Conflict, InvalidRequest, StorageFailure
 from ...extras import require
-from ...forgetting.files import purge_again
 from ...host.environment import data_folder, first_config, patch_file
 from ...locale import told, word
 from ...location import encryption_note
@@ -204,6 +203,8 @@ def _switched(
     config: Path, settings: Config, keys: Keyring, *, encrypted: bool, backups: bool
 ) -> tuple[bool, int, FilesByKey]:
     """Whether the memory was not so before, how many of its backups were switched with it, and all files as they are now."""
+    from ...forgetting.files import purge_again
+
     folder, copies = keys.folder, BackupFolder(keys.folder, settings.backup.roots, keys)
     along = BackupSwitch(folder, copies, keys, encrypted=encrypted, purge_again=purge_again) if backups else None
     note = encryption_note(config)

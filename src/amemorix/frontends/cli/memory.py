@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidRequest, NotFound
-from ...language.chinese_words import words_held
 from ...locale import joined, told, word
+from ...search import LIKELY
 from ..http.json_response import read_object
 from .memory_client import ask
 from .terminal import DEFAULT_CONFIG, ConfigPath, MemoryPath, out, print_json, remark, require_memory, say
@@ -83,8 +83,6 @@ def search(
     config: MemoryPath = DEFAULT_CONFIG,
 ) -> None:
     """Search the memory, and say of each hit why it was found; those that are unlikely to answer are left out."""
-    from ...search.operations import LIKELY
-
     wanted = {
         "query": query, "chat_id": chat, "user_id": user, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
         "time_end": until, "min_confidence": 0.0 if unlikely else LIKELY,
@@ -175,6 +173,8 @@ def reason(hit: dict[str, Any]) -> str:
         if "rank" in lane
     ]
     signals = [told(words) for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)]
+    from ...language.chinese_words import words_held
+
     words = words_held(explain.get("matched_terms", []), hit["content"])
     parts = [
         told(f"found by {', '.join(explain['branches'])}") if explain.get("branches") else "",

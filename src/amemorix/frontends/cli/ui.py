@@ -17,6 +17,8 @@ from ...extras import require
 from ..daemon import daemon_of
 from .terminal import DEFAULT_CONFIG, ConfigPath, print_stored, say
 
+__all__ = ["console", "ui"]
+
 if TYPE_CHECKING:
     from ..http.serving import Listening
 

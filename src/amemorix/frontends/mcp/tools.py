@@ -13,7 +13,7 @@ from ...errors import InvalidRequest, UnknownComponent
 from ...fields import Name, RequiredName, TimeInput
 from ...host.operations import OPERATIONS
 from ...ops import Effect, NoArguments, Operations, Request, did_you_mean
-from ...search.operations import LIKELY
+from ...search import LIKELY
 from ..python.calls import AsyncCalls, added_of, default_wait, facts_of, local_time, memo_of, scope_of, selected
 from ..python.results import Added, Fact, Memo
 
