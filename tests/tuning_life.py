@@ -20,7 +20,7 @@ OFF = {
     f"retrieval.{stage}.{name}": 0.0
     for stage in ("weights", "rerank.weights")
     for name in ("paragraph", "window", "session", "coverage", "dense", "topic", "person", "reply", "answer")
-}
+} | {"retrieval.sparse.enabled": False, "retrieval.candidates": 10}
 """Settings with which a search finds hardly anything."""
 PLACES = ("lakeside", "harbour", "orchard", "museum", "theatre", "airport", "vineyard", "library")
 THINGS = (

@@ -24,7 +24,7 @@ from ..lazy_regex import lazy_regex
 from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.copies import Inventory
-from ..store.data_directory import FileKind, kind_by_name
+from ..store.data_directory import BACKUPS, FileKind, kind_by_name
 from ..store.file_swap import DATABASE_FILE
 from ..store.keys import KEYS_FILE, Keyring
 from ..store.private_files import make_private, replace_text, sync_folder
@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-BACKUPS = "backups"
 MANIFEST = "manifest.json"
 SETTINGS = "memory.toml"
 """The settings at work when the backup was made."""

@@ -313,11 +313,11 @@ class PurgeFiles:
         return False
 
     def imports_about(
-        self, wanted: SearchPatterns, notes: Collection[ImportNote], targets: Targets
+        self, wanted: SearchPatterns, notes: Collection[ImportNote], targets: Targets, known: Collection[int]
     ) -> tuple[list[ImportNote], list[Path]]:
         """(imports that were to bring what goes, files of theirs that were handed over).
 
-        One is, if it says so, or its file tells of it. Of one whose file is gone, and that named no chat, nobody can tell any
+        One is, if it was `known` before an interruption, says so, or its file tells of it. Of one whose file is gone, and that named no chat, nobody can tell any
         more: it counts too where a chat or a person goes.
         """
         found, staged = list[ImportNote](), set[Path]()
@@ -325,7 +325,7 @@ class PurgeFiles:
             if self._stopping.is_set():
                 raise NotReady("The memory is being closed; the purge goes on when it is opened.")
             place = self._place(note)
-            if wanted.marks.ids.among(journals.leaves(note.params)):
+            if note.id in known or wanted.marks.ids.among(journals.leaves(note.params)):
                 about = True
             elif note.named_chat and note.params.get("scope_type") == "chat":
                 about = False

@@ -390,9 +390,12 @@ class PurgeService:
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
         await self._off(lambda: self._file.write(id_, wanted))
-        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, targets))
-        copies |= await self._off(lambda: self._files.remove_staged(staged))
+        about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, targets, receipt.imports))
         receipt.imports = [note.id for note in about]
+        await self._store.write(
+            lambda db: _note(db, id_, receipt)
+        )  # before their files go, which tell of whom they were
+        copies |= await self._off(lambda: self._files.remove_staged(staged))
         targets = replace(targets, imports=tuple(receipt.imports))
         if about:
             await self._store.write(lambda db: journals.empty(db, "import_texts", {note.task for note in about}))

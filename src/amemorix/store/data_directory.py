@@ -9,10 +9,10 @@ from ..lazy_regex import lazy_regex
 from .file_swap import DATABASE_FILE, REPLACED
 
 __all__ = [
+    "BACKUPS",
     "BEFORE_MIGRATION",
     "EXPORTS",
     "INDEXES",
-    "NOTES",
     "STAGED",
     "FileKind",
     "index_folders",
@@ -21,12 +21,12 @@ __all__ = [
     "purge_files",
 ]
 
-INDEXES, EXPORTS, STAGED = "indexes", "exports", "imports/staging"
-"""The folders of the indexes' snapshots, of exports, and of the files that were handed over to be imported."""
+INDEXES, EXPORTS, STAGED, BACKUPS = "indexes", "exports", "imports/staging", "backups"
+"""The folders of the indexes' snapshots, of exports, of the files that were handed over to be imported, and of backups."""
 BEFORE_MIGRATION = "memory.before-migration"
 """The database as it was before the first migration that was applied to it."""
-NOTES = (".lock", "daemon.json", ".daemon.json", ".reserve")
-"""What the names of files begin with that hold nothing of the memory: who has it open, and room on the disk."""
+_NOTES = lazy_regex(r"\.lock|daemon\.json|\.daemon\.json\.[0-9]+|\.reserve(?:\.part)?")
+"""Files that hold nothing of the memory: who has it open, and room on the disk."""
 _DATABASES = lazy_regex(
     rf"(?:memory\.db(?:\.incoming|\.decided)?|{REPLACED}|{BEFORE_MIGRATION})(?:-wal|-shm|-journal)?"
 )
@@ -62,19 +62,24 @@ class FileKind(Enum):
 
 
 def kind_of(folder: Path, path: Path) -> FileKind:
-    """What a file is to the memory in `folder`; `path` is below it, or below a folder of backups."""
-    name = path.name
-    if path.parent == folder:
-        if name in _LIVE:
+    """What a file is to the memory in `folder`; `path` is below it, or below another folder of backups."""
+    try:
+        place, *below = path.relative_to(folder).parts
+    except ValueError:
+        return kind_by_name(path.name)
+    if not below:
+        if place in _LIVE:
             return FileKind.LIVE
-        if name.startswith(NOTES):
+        if _NOTES.fullmatch(place):
             return FileKind.NOTE
-        if _PURGE.fullmatch(name):
-            return FileKind.PURGE
-    for place, kind in ((INDEXES, FileKind.INDEX), (EXPORTS, FileKind.EXPORT), (STAGED, FileKind.STAGED)):
-        if folder / place in path.parents:
-            return kind
-    return kind_by_name(name)
+        return FileKind.PURGE if _PURGE.fullmatch(place) else kind_by_name(place)
+    if place == INDEXES:
+        return FileKind.INDEX if len(below) > 1 and _INDEX.fullmatch(below[0]) else FileKind.UNKNOWN
+    if place == EXPORTS:
+        return FileKind.EXPORT
+    if folder / STAGED in path.parents:
+        return FileKind.STAGED
+    return kind_by_name(path.name) if place == BACKUPS else FileKind.UNKNOWN
 
 
 def kind_by_name(name: str) -> FileKind:

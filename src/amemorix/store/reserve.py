@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .private_files import private_opener
 
-__all__ = ["RESERVE", "has_room", "is_full", "make_room"]
+__all__ = ["RESERVE", "has_room", "is_full", "make_room", "size_of"]
 
 log = logging.getLogger(__name__)
 RESERVE = ".reserve"
@@ -46,12 +46,20 @@ def make_room(folder: Path, *, erasing: bool = False) -> None:
                 draft.unlink(missing_ok=True)
 
 
-def has_room(file: Path) -> bool:
-    """Whether there is room for what a file holds a second time, as where a log is brought into its database."""
+def has_room(folder: Path, wanted: int) -> bool:
+    """Whether so many bytes more can be written there; True where the disk does not say."""
     try:
-        return shutil.disk_usage(file.parent).free >= file.stat().st_size
+        return shutil.disk_usage(folder).free >= wanted
     except OSError:
         return True
+
+
+def size_of(file: Path) -> int:
+    """The size of a file in bytes, 0 of one that is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def is_full(folder: Path) -> bool:

@@ -25,7 +25,7 @@ from .migrations import check, migrate, sign
 from .ports import Connection, Unit
 from .private_files import create_private
 from .queries import SqliteConnection, connect, of_file
-from .reserve import has_room, is_full
+from .reserve import has_room, is_full, size_of
 
 __all__ = ["INCARNATION", "Database", "remains_beside"]
 
@@ -271,7 +271,7 @@ class Database:
             db = connect(self.path, key=self._key)
             check(db)
             # On a full disk the log stays as it is, and is read from: the room is kept for purges.
-            room = has_room(log_file)
+            room = has_room(log_file.parent, size_of(log_file))
             if frames and room and 0 <= (read := db.execute("pragma wal_checkpoint(passive)").fetchone()[1]) < frames:
                 log.error(
                     "%s is damaged: of %d pages that were written last, those after %d cannot be read, and what was stored "
@@ -336,9 +336,10 @@ class Database:
                 db, self._spoilt, self._folds = fresh, False, True
             self._run(db, jobs)
         try:
-            if not has_room(self._log):
-                raise DatabaseError("the disk is full")
-            db.execute("pragma wal_checkpoint(truncate)")
+            if self._may_fold(db):
+                db.execute("pragma wal_checkpoint(truncate)")
+            else:
+                log.warning("the disk is full: the write-ahead log of %s stays as it is until there is room", self.path)
         except DatabaseError as exc:
             log.warning("the write-ahead log of %s was not folded in (%s); the next opening does it", self.path, exc)
         db.close()
@@ -351,10 +352,6 @@ class Database:
                 self._spoilt |= is_damage(exc)
                 jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, DatabaseError) else exc)
         elif jobs:
-            if (room := has_room(self._log)) is not self._folds:
-                # On a full disk SQLite would spend the room that is kept on a part of the log.
-                db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES if room else 0}")
-                self._folds = room
             self._commit(db, jobs)
         _answer(jobs)
 
@@ -380,6 +377,10 @@ class Database:
 
     def _commit(self, db: SqliteConnection, jobs: list[_Job[Any]]) -> None:
         try:
+            if (folds := self._may_fold(db)) is not self._folds:
+                # On a full disk SQLite would spend the room that is kept on a part of the log.
+                db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES if folds else 0}")
+                self._folds = folds
             db.execute("begin immediate")
             for job in jobs:
                 job.outcome = self._savepoint(db, job.unit)
@@ -393,6 +394,13 @@ class Database:
             self._on_rollback()
             for job in jobs:
                 job.outcome = (None, exc if isinstance(exc, MemoryFault) else self._failure(exc))
+
+    def _may_fold(self, db: SqliteConnection) -> bool:
+        """Whether the disk has room for what the log would add to the database; asked for exactly only where it may not."""
+        if has_room(self.path.parent, size_of(self._log)):
+            return True
+        pages, page = (db.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        return has_room(self.path.parent, pages * page - size_of(self.path))
 
     def _savepoint(self, db: SqliteConnection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
         """Run one unit; whatever it raises undoes that unit alone and belongs to its caller."""
@@ -425,6 +433,7 @@ def _tune(db: SqliteConnection, synchronous: str) -> None:
     db.execute(f"pragma synchronous = {synchronous}")
     db.execute("pragma foreign_keys = on")
     db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+    db.execute(f"pragma journal_size_limit = {2 * WAL_PAGES * cipher_pages.PAGE}")
     db.execute("pragma temp_store = memory")
 
 

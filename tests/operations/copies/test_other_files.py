@@ -211,6 +211,8 @@ def test_kinds_of_files(tmp_path: Path) -> None:
         "memory.keys": FileKind.KEYS, "memory.keys.1": FileKind.KEYS, "memory.keys.draft": FileKind.KEYS,
         "backups/b/memory.keys": FileKind.KEYS, "backups/b/memory.toml": FileKind.SETTINGS, ".lock": FileKind.NOTE,
         ".reserve.part": FileKind.NOTE, "memory.purge-d12": FileKind.PURGE, "indexes/sparse/a.npy": FileKind.INDEX,
+        "imports/source/raw/memory.db": FileKind.UNKNOWN, "notes/memory.toml": FileKind.UNKNOWN,
+        "daemon.json.bak": FileKind.UNKNOWN, ".lock-notes.txt": FileKind.UNKNOWN, "indexes/of-mine/a.npy": FileKind.UNKNOWN,
         "exports/memory.keys": FileKind.EXPORT, "imports/staging/u1/a.txt": FileKind.STAGED,
     }  # fmt: skip
     assert {name: kind_of(tmp_path, tmp_path / name) for name in kinds} == kinds
