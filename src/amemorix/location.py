@@ -94,11 +94,12 @@ def config_opened_with(data: Path) -> str:
 
 
 def _config_of(data: Path) -> Path | None:
-    """The configuration file whose memory keeps its data in a folder: the one it was opened with, or the one its place tells."""
+    """The configuration file whose memory keeps its data in a folder: the one its place tells, or the one it was opened with."""
     noted = config_opened_with(data)
-    found = [Path(noted)] if noted and Path(noted).is_file() else []
-    if data.parts[-2:] == Path(DATA_DIR).parts:
-        found.append(_written_in(data.parents[1]))
+    found = [_written_in(data.parents[1])] if data.parts[-2:] == Path(DATA_DIR).parts else []
+    # whoever may write into the data has no say in the settings, so that none are taken from there
+    if noted and Path(noted).is_file() and not Path(noted).resolve().is_relative_to(data):
+        found.append(Path(noted))
     for file in found:
         place = locate(file)
         if (
@@ -116,9 +117,8 @@ def _written_in(folder: Path) -> Path:
 def _holds_data(folder: Path) -> bool:
     """Whether a folder is a data directory or a backup of one."""
     try:
-        if (folder / LOCK_FILE).exists():
-            return any((folder / name).exists() for name in ROWS)
-        return (folder / "manifest.json").exists() and (folder / ROWS[0]).exists()
+        here = [name for name in ROWS if (folder / name).exists()]
+        return bool(here) and (here != ["indexes"] or (folder / LOCK_FILE).exists())
     except OSError:
         return False
 

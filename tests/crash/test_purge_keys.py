@@ -51,7 +51,8 @@ async def purge(tell: Tell, folder: Path, stage: str, rotate: bool) -> None:
 
 
 def keys_below(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob(f"{KEYS_FILE}*"))}
+    found = sorted((*folder.glob(f"{KEYS_FILE}*"), *folder.glob(f"backups/*/{KEYS_FILE}*")))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 @pytest.mark.parametrize("rotate", [False, True], ids=["plain", "rotate"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ from .worker import CopyThread
 
 __all__ = ["BackupSwitch", "decrypt", "encrypt", "resume_switch"]
 
+log = logging.getLogger(__name__)
 BLOCK = 1 << 20
 PLAIN = PageKey(None)
 
@@ -92,7 +94,14 @@ def decrypt(folder: Path, keys: Keyring, note: Path | None = None) -> bool:
     for path in _staged(folder):
         if is_sealed(path):
             draft = path.with_name(f".{path.name}.draft")
-            _unseal(path, draft, keys)
+            try:
+                _unseal(path, draft, keys)
+            except (
+                ValueError
+            ) as exc:  # what a purge looked for is done without, and an import says that it cannot read its file
+                draft.unlink(missing_ok=True)
+                log.warning("%s stays encrypted: %s", path, exc)
+                continue
             os.replace(draft, path)
     return switched
 
@@ -235,8 +244,10 @@ def _unseal(path: Path, to: Path, keys: Keyring) -> None:
 def _staged(folder: Path) -> list[Path]:
     """The files that wait to be imported, and what purges under way look for, without what a crash left beside them."""
     staged = (path for path in sorted((folder / STAGED).glob("u*/*")) if is_staged_id(path.parent.name))
-    found = [*staged, *purge_files(folder), *folder.glob(".memory.purge-d*")]
-    drafts = [path for path in found if path.name.startswith(".") and path.suffix in (".draft", ".old")]
+    found = [path for path in (*staged, *purge_files(folder), *folder.glob(".memory.purge-d*")) if path.is_file()]
+    drafts = [
+        path for path in found if path.name.startswith((".", "memory.purge-")) and path.suffix in (".draft", ".old")
+    ]
     whole = [path for path in found if path not in drafts]
     for left in drafts:
         if any(left.samefile(path) for path in whole):
@@ -249,10 +260,11 @@ def _wipe(*paths: Path) -> None:
     """Overwrite files and remove them."""
     for path in paths:
         if path.is_file() and not path.is_symlink():
-            size = path.stat().st_size
-            with path.open("rb+") as file:
-                for at in range(0, size, BLOCK):
-                    file.write(os.urandom(min(BLOCK, size - at)))
-                file.flush()
-                os.fsync(file.fileno())
+            found = path.stat()
+            if found.st_nlink == 1:  # what has another name is somebody's copy
+                with path.open("rb+") as file:
+                    for at in range(0, found.st_size, BLOCK):
+                        file.write(os.urandom(min(BLOCK, found.st_size - at)))
+                    file.flush()
+                    os.fsync(file.fileno())
             path.unlink()

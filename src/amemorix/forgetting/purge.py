@@ -134,6 +134,8 @@ class _Progress(Receipt):
     """The receipt as it is written down while the purge goes on."""
 
     step: str = ""
+    looked_for: str = ""
+    """SHA-256 of the file that says what is looked for, until the purge ends."""
     imports: list[int] = Field(default_factory=list[int])
     """Files of imports that were to bring what goes: in copies, what is noted of them is emptied too."""
 
@@ -317,7 +319,7 @@ class PurgeService:
         if receipt.step != LOOKED:
             await self._erase(found, receipt, started)
         await self._off(lambda: self._file.remove(operation))
-        receipt.step = ""
+        receipt.step, receipt.looked_for = "", ""
         values = {"id": operation, "receipt": _json(receipt), "now": self._clock.now()}
         await self._store.write(lambda db: db.run("purge_end", **values))
         self._store.purges.pop(operation, None)
@@ -362,7 +364,7 @@ class PurgeService:
         going_on, id_ = receipt.step == ERASE, operation.id
         if going_on and id_ in self._store.purges:
             return self._store.purges[id_]
-        if going_on and (known := await self._off(lambda: self._file.read(id_))) is not None:
+        if going_on and (known := await self._off(lambda: self._file.read(id_, receipt.looked_for))) is not None:
             self._store.purges[id_] = known, {}
             return self._store.purges[id_]
 
@@ -389,7 +391,7 @@ class PurgeService:
             return wanted.by_ids_alone(), copies
         self._store.purges[id_] = wanted, copies
         receipt.incoming += [task for task in (f"i{task}" for task in telling) if task not in receipt.incoming]
-        await self._off(lambda: self._file.write(id_, wanted))
+        receipt.looked_for = await self._off(lambda: self._file.write(id_, wanted))
         about, staged = await self._off(lambda: self._files.imports_about(wanted, noted, targets, receipt.imports))
         receipt.imports = [note.id for note in about]
         await self._store.write(

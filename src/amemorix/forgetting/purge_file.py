@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ..store.data_directory import purge_files
@@ -29,11 +31,13 @@ class PurgeFile:
         self._folder = store.folder
         self._store = store
 
-    def write(self, operation: int, wanted: SearchPatterns) -> None:
-        """Write down what a purge looks for, durably; nothing is written, and that is logged, where there is no room."""
+    def write(self, operation: int, wanted: SearchPatterns) -> str:
+        """Write down what a purge looks for, durably; returns the SHA-256 of what was written.
+
+        Where there is no room nothing is written, and that is logged; the answer is empty then.
+        """
         path, keys = self._path(operation), self._store.keys
-        told = {"database": self._store.database_id, "operation": operation, "wanted": wanted.to_json()}
-        data = zlib.compress(json.dumps(told).encode(), 1)
+        data = zlib.compress(json.dumps({"wanted": wanted.to_json()}).encode(), 1)
         draft = path.with_name(f"{path.name}.draft")
         try:
             if shutil.disk_usage(self._folder).free < ROOM * len(data):
@@ -44,37 +48,38 @@ class PurgeFile:
             sync_file(draft)
             draft.replace(path)
             sync_folder(self._folder)
+            return hashlib.sha256(data).hexdigest()
         except OSError as exc:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
             log.warning(
                 "what the purge of d%d looks for was not written down (%s): if it is interrupted now, it cannot be proved "
                 "afterwards that nothing of it is left", operation, exc,
             )  # fmt: skip
+            return ""
 
-    def read(self, operation: int) -> SearchPatterns | None:
-        """Return what an interrupted purge was looking for; None if that is not known."""
+    def read(self, operation: int, sha256: str) -> SearchPatterns | None:
+        """Return what an interrupted purge was looking for; None if that is not known, or the file is not the one written."""
         path, keys = self._path(operation), self._store.keys
         try:
             data = b"".join(opened_chunks(path, keys)) if keys else path.read_bytes()
-            told = json.loads(zlib.decompress(data))
-            if (told["database"], told["operation"]) != (self._store.database_id, operation):
-                return None
-            return SearchPatterns.from_json(told["wanted"])
-        except FileNotFoundError:
-            return None
-        except (OSError, zlib.error, KeyError, TypeError, ValueError) as exc:
+            if not sha256 or hashlib.sha256(data).hexdigest() != sha256:
+                raise ValueError("it is not the file that was written")
+            return SearchPatterns.from_json(json.loads(zlib.decompress(data))["wanted"])
+        except (OSError, ValueError) as exc:
             log.warning("what the purge of d%d looked for cannot be read: %s", operation, exc)
             return None
 
     def remove(self, operation: int) -> None:
         """Remove the file of a purge."""
-        self._path(operation).unlink(missing_ok=True)
+        with suppress(IsADirectoryError):  # of somebody else
+            self._path(operation).unlink(missing_ok=True)
 
     def keep_only(self, operations: Iterable[int]) -> None:
         """Remove the files of all purges but these."""
         kept = {self._path(operation) for operation in operations}
         for path in purge_files(self._folder):
-            if path not in kept:
+            if path not in kept and path.is_file():
                 path.unlink(missing_ok=True)
 
     def _path(self, operation: int) -> Path:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import subprocess
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS_FILE", "DataKey", "Keyring", "Secret", "derived", "is_plain", "open_keyring", "read_secret"]
 
+log = logging.getLogger(__name__)
 KEYS_FILE = "memory.keys"
 FORMAT = "amemorix-keys/1"
 LEAST_CHARS = 12
@@ -141,6 +143,8 @@ class Keyring:
         """What the file holds; empty while it holds something else, after a start from `memory.keys.1`."""
         self._seen: tuple[int, ...] = ()
         """By what the file is told from another one that took its place."""
+        self.superseded = False
+        """Whether it was opened by the secret before the last change: it reads, and writes no keys."""
         self._writing = threading.Lock()
         """Held while the file is written: between its renaming and `_seen` it is not taken for a stranger's."""
 
@@ -222,6 +226,12 @@ class Keyring:
     def save(self) -> None:
         """Write the file by renaming; the one before stays as `memory.keys.1` until the memory was opened with the new one."""
         file, before = self.folder / KEYS_FILE, self.folder / f"{KEYS_FILE}.1"
+        if self.superseded:
+            raise StorageFailure(
+                f"The settings name the secret that {file} had before it was changed: put the new one into "
+                "storage.encryption first, or the change would be taken back.",
+                field="storage.encryption",
+            )
         known = [
             {
                 "id": key.id, "created_at": key.created_at, "retired_at": key.retired_at,
@@ -349,7 +359,7 @@ def _stat(file: Path) -> tuple[int, ...]:
         found = file.stat()
     except OSError:
         return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 
 def _first_page(path: Path) -> bytes:
@@ -408,11 +418,15 @@ def open_keyring(settings: Encryption, folder: Path, environ: Mapping[str, str],
         return Keyring.create(folder, secret, now=now, cache_mb=settings.cache_mb)
     try:
         keys = Keyring.read(file, secret, cache_mb=settings.cache_mb)
-    except StorageFailure:
+    except StorageFailure as exc:
         before = file.with_name(f"{KEYS_FILE}.1")
         if not before.exists():
             raise
-        return Keyring.read(before, secret, cache_mb=settings.cache_mb)
+        keys = Keyring.read(before, secret, cache_mb=settings.cache_mb)
+        if exc.details.get("wrong_secret"):
+            keys.superseded = True
+            log.warning("the settings name the secret that %s had before it was changed: put the new one there", file)
+        return keys
     if (key := keys.fitting(database)) is not None:  # another one than the file names: a rotation was cut short
         keys.make_current(key, now)
         keys.confirm()

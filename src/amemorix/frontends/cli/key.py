@@ -52,7 +52,10 @@ def init(
         if is_plain(folder / DATABASE_FILE):
             raise Conflict("There is a memory in the clear already: `amemorix key enable` encrypts it.")
         if (folder / KEYS_FILE).exists():
-            raise Conflict(f"{folder / KEYS_FILE} is there already.")
+            raise Conflict(
+                f"{folder / KEYS_FILE} is there already. If its secret is lost, move it to another place (keep it), and give the "
+                "command again."
+            )
         secret = read_secret(settings.storage.encryption, folder, os.environ)
         code = typer.prompt(told("Recovery code"), hide_input=True) if recovery_code else ""
         Keyring.create(folder, secret, now=time.time(), recovery=code, database=folder / DATABASE_FILE)
