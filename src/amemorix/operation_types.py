@@ -1489,6 +1489,7 @@ class ExportedMemory(TypedDict):
     bytes: int
     sha256: str
     rows: int
+    lines: int
     vectors: bool
     counts: dict[str, int]
 

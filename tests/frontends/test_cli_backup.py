@@ -229,7 +229,9 @@ def test_unknown_and_damaged_backups_are_refused_and_nothing_changes(tmp_path: P
 
 def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(*TURNS)
-    assert "rows" in good("export", "all.jsonl")
+    written = good("export", "all.jsonl")
+    lines = len(Path("all.jsonl").read_bytes().splitlines())
+    assert f"Wrote {lines:,} lines to all.jsonl" in written and f"{lines - 2:,} rows" in written
     assert "there already" in bad("export", "all.jsonl")
     assert "There is no folder" in bad("export", "none/all.jsonl")
     assert "There is no file nothere.jsonl." in bad("import-export", "nothere.jsonl")

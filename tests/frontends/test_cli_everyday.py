@@ -38,6 +38,32 @@ def test_what_is_stored_is_looked_through(config: Path) -> None:
     assert "花生" in run("context", "今天吃什么", "--chat", "friends", "--user", "林澈").stdout
 
 
+def test_what_is_known_of_people_is_cut_between_phrases(config: Path) -> None:
+    known = {
+        "ann": ["I live in Leeds", "I work as a nurse at the children's hospital", "My favourite food is ramen",
+                "My dog is called Biscuit", "I am allergic to peanuts", "My birthday is on 3 May"],
+        "小明": ["我住在杭州市余杭区五常街道", "我在阿里巴巴做后端工程师", "我对花生过敏", "我喜欢吃四川火锅和重庆小面",
+               "我的狗叫豆豆", "我妈妈在成都开了一家卖手工皮具的小店", "我最喜欢的歌手是周杰伦和陈奕迅", "我的生日是五月三号",
+               "我讨厌香菜", "我正在学习日语和西班牙语"],
+    }  # fmt: skip
+    with Memory(config.parent.parent) as memory:
+        for who, texts in known.items():
+            for text in texts:
+                memory.add(text, user=who)
+        memory.settle()
+    listed = json.loads(run("call", "memory_profile_admin", "list").stdout)["items"]
+    whole = {one["person_id"]: " · ".join(one["summary"].splitlines()[1:]) for one in listed}
+    rows = run("people").stdout.splitlines()
+    for who in known:
+        shown = next(row for row in rows if row.split()[:1] == [who]).split(maxsplit=2)[2].strip()
+        kept = shown.removesuffix("…")
+        assert shown.endswith("…") and 40 <= len(shown) <= 100, shown
+        assert whole[who].startswith(kept) and whole[who][len(kept) :].startswith((" · ", "; ", "；")), (
+            shown,
+            whole[who],
+        )
+
+
 @pytest.mark.parametrize("config_at", ["memory/a_memorix.toml", "memory/config/a_memorix.toml"])
 def test_the_folder_of_a_memory_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config_at: str) -> None:
     monkeypatch.chdir(tmp_path)

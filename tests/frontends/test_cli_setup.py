@@ -27,6 +27,7 @@ from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from command_line import run
 from daemon_process import Running, daemon
+from endpoint import endpoint
 from test_models_tiny import published
 
 SECRETS = {
@@ -148,6 +149,21 @@ def test_what_is_stored_is_looked_at_as_check_does(stored: Path) -> None:
         assert len(found[name]) == 1
     table = run("doctor", "--no-probe")
     assert table.exit_code == 0 and "All is well." in table.output and str(stored) in table.output
+
+
+def test_texts_that_wait_to_be_embedded_are_counted(place: Path) -> None:
+    with endpoint() as model:
+        made = {"embedding.provider": "openai", "embedding.base_url": model.base_url, "embedding.model_name": "small"}
+        scratch_config(place, {**made, "http.port": 0})
+        with Memory(place) as memory:
+            memory.settle()
+        model.poison = "Leeds"
+        with Memory(place) as memory:
+            memory.add("I live in Leeds", user="ann")
+        [vectors] = [one for name, every in examined().items() if name.startswith("vectors-") for one in every]
+        assert vectors["detail"] == "0 vectors of small; search goes by words so far; texts that wait to be embedded: 1"
+        model.status = 503
+        assert "texts that wait to be embedded: 1" in examined()["embedding"][0]["detail"]
 
 
 def test_a_database_that_is_gone_is_missed(stored: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from amemorix.config import Config, default_toml, load, parse, read_text
 from amemorix.errors import InvalidConfig
 from amemorix.host.environment import data_folder
+from amemorix.locale import told
 from amemorix.location import Location, locate
 
 
@@ -32,6 +33,43 @@ def test_syntax_error_names_file_line_and_column():
         "line": 2,
         "column": 12,
     }
+
+
+SYNTAX = {
+    "[general]\nlanguage = zh": (2, 12, 'write a text in quotes: "zh"', "文本要加引号：\"zh\""),
+    "a = True": (1, 5, "True is not a value; write true", "True 不是值；请写 true"),
+    "a = “x”": (1, 5, 'a text stands between straight quotes ("), not “', "文本要放在英文直引号 (\") 之间，不能用“"),
+    "a =": (1, 4, "a value is missing after =", "= 之后缺少值"),
+    "a = [1,,2]": (1, 8, "a value is missing before ,", ", 之前缺少值"),
+    "[general\na = 1": (1, 9, "the name of a table ends with ]", "表名要以 ] 结尾"),
+    "[[a]\n": (1, 4, "the name of a list of tables ends with ]]", "表数组的名称要以 ]] 结尾"),
+    "a: 1": (1, 2, "after a key comes =, not :", "键之后应为 =，不是 :"),
+    "a 1": (1, 3, "after a key comes = and its value", "键之后应为 = 和它的值"),
+    'a = "x\nb = 1': (1, 7, "the quote that ends a text is missing", "缺少结束文本的引号"),
+    'b = 1\na = """x\ny\n': (2, 5, "the quote that ends a text is missing", "缺少结束文本的引号"),
+    "a = 'x\n": (1, 5, "the quote that ends a text is missing", "缺少结束文本的引号"),
+    "a = [1, 2\nb = 3": (2, 1, "a comma or the ] of a list belongs before this", "在此之前应有逗号，或列表的 ]"),
+    "a = {b = 1\n}": (1, 11, "the } of an inline table belongs on the line of its {", "内联表的 } 要与 { 在同一行"),
+    "a = 1\na = 2": (2, 6, "this name already has a value", "这个名称已经有值了"),
+    "[a]\n[b]\n[a]": (3, 3, "the table [a] was written above", "表 [a] 上面已经写过"),
+    'a = "C:\\Users"': (1, 10, "\\ has a meaning of its own between double quotes: write \\\\, or put the text in single quotes",
+                       "\\ 在双引号中有特殊含义：请写成 \\\\，或改用单引号"),
+    "a = 1 2": (1, 7, "only a comment (#) may follow on the line of a value", "值之后同一行只能有注释 (#)"),
+    "a = 2025-13-01": (1, 9, "only a comment (#) may follow on the line of a value", "值之后同一行只能有注释 (#)"),
+    "名字 = 1": (1, 1, "a line is a [table], a key = value or a # comment; a key in other letters than a to z stands in quotes",
+               "一行只能是 [表]、键 = 值或 # 注释；含有 a 到 z 以外字母的键要加引号"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SYNTAX)
+def test_a_syntax_error_says_what_is_wrong_and_shows_the_line(text):
+    line, column, problem, chinese = SYNTAX[text]
+    error = refused(text)
+    shown = text.split("\n")[line - 1]
+    assert str(error) == f"a.toml, line {line}, column {column}: {problem}.\n  {shown}\n  {' ' * (column - 1)}^"
+    assert (
+        told(str(error), "zh") == f"a.toml 第 {line} 行第 {column} 列：{chinese}。\n  {shown}\n  {' ' * (column - 1)}^"
+    )
 
 
 def test_syntax_error_at_the_end_names_the_last_line():

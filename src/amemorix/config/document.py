@@ -31,6 +31,9 @@ KeyPath = tuple[str | int, ...]
 """Absolute path of a value; a number is a position in an array."""
 _STATEMENT = lazy_regex(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
 """What a statement begins like; a line of a long string or array may look the same."""
+LONGEST_SHOWN = 120
+"""Characters of a line that is shown."""
+_NAMED = lazy_regex(r"'([^']*)'")
 _PLACE = lazy_regex(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
 
@@ -85,14 +88,64 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
     except RecursionError as exc:
         raise _broken(where, "the values are nested too deep") from exc
     except ValueError as exc:
-        message = str(exc)
-        place = _PLACE.search(message)
-        if place is None:
-            raise _broken(where, message) from exc
-        problem = message[: place.start()]
-        if place["line"]:
-            raise _broken(where, problem, int(place["line"]), int(place["column"])) from exc
-        raise _broken(where, f"{problem} at the end of the text", text.count("\n") + 1) from exc
+        raise _syntax_error(text.removeprefix(BOM), where, str(exc)) from exc
+
+
+def _syntax_error(text: str, where: str, message: str) -> InvalidConfig:
+    """The error for what `tomllib` says of a text: in words, with the line and a mark below the place in it."""
+    found = _PLACE.search(message)
+    if found is None:
+        return _broken(where, message)
+    problem, lines = message[: found.start()], text.split("\n")
+    line, column = int(found["line"] or len(lines)), int(found["column"] or len(lines[-1]) + 1)
+    if not found["line"] and problem.startswith(("Unterminated", "Expected")):  # where what is not closed begins
+        triple = next((mark for mark in ('"""', "'''") if text.count(mark) % 2), "")
+        start = text.rfind(triple or ("'" if "'" in problem else '"'))
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    rest = lines[line - 1][column - 1 :].strip()
+    shown = lines[line - 1].rstrip("\r")
+    first = max(0, column - LONGEST_SHOWN) if len(shown) > LONGEST_SHOWN else 0
+    part = "".join(one if one.isprintable() else " " for one in shown[first : first + LONGEST_SHOWN])
+    return _broken(where, _problem(problem, rest), line, column, f"\n  {part}\n  {' ' * (column - 1 - first)}^")
+
+
+def _problem(message: str, rest: str) -> str:
+    """What `tomllib` says of a text in words; `rest` is the line from the place on."""
+    if message.startswith("Invalid value"):
+        word = rest.split("#")[0].split(",")[0].strip(" ]}")
+        if word.lower() in ("true", "false"):
+            return f"{word} is not a value; write {word.lower()}"
+        if rest[:1] in ("“", "”", "‘", "’", "「", "『"):
+            return f'a text stands between straight quotes ("), not {rest[0]}'
+        if word:
+            return f'write a text in quotes: "{word}"'
+        return f"a value is missing before {rest[0]}" if rest and rest[0] in ",]}" else "a value is missing after ="
+    if message.startswith("Expected ']]'"):
+        return "the name of a list of tables ends with ]]"
+    if message.startswith("Expected ']'"):
+        return "the name of a table ends with ]"
+    if message.startswith("Expected '='"):
+        return "after a key comes =, not :" if rest[:1] == ":" else "after a key comes = and its value"
+    if message.startswith("Expected newline"):
+        return "only a comment (#) may follow on the line of a value"
+    if message.startswith(("Unterminated", "Expected", "Illegal character '\\n'", "Found invalid character '\\n'")):
+        return "the quote that ends a text is missing"
+    if message.startswith("Unclosed array"):
+        return "a comma or the ] of a list belongs before this"
+    if message.startswith("Unclosed inline"):
+        return "the } of an inline table belongs on the line of its {"
+    if message.startswith(("Cannot overwrite", "Duplicate")):
+        return "this name already has a value"
+    if message.startswith("Cannot"):
+        return f"the table [{'.'.join(_NAMED.findall(message))}] was written above"
+    if message.startswith(("Unescaped", "Invalid hex", "Escaped")):
+        return "\\ has a meaning of its own between double quotes: write \\\\, or put the text in single quotes"
+    if message.startswith("Invalid date"):
+        return "there is no such date or time"
+    if message.startswith("Invalid statement"):
+        kinds = "a line is a [table], a key = value or a # comment"
+        return f"{kinds}; a key in other letters than a to z stands in quotes" if not rest[:1].isascii() else kinds
+    return message
 
 
 def missing_end(text: str) -> str:
@@ -159,8 +212,10 @@ def _integers(value: Any) -> Iterator[int]:
         yield value
 
 
-def _broken(where: str, problem: str, line: int | None = None, column: int | None = None) -> InvalidConfig:
+def _broken(
+    where: str, problem: str, line: int | None = None, column: int | None = None, shown: str = ""
+) -> InvalidConfig:
     place = "".join([f", line {line}" if line else "", f", column {column}" if column else ""])
     known = {"line": line, "column": column}
     report = {"path": "", "problem": problem, **{name: number for name, number in known.items() if number}}
-    return InvalidConfig(f"{where}{place}: {problem}.", problems=[report], file=where)
+    return InvalidConfig(f"{where}{place}: {problem}.{shown}", problems=[report], file=where)

@@ -129,6 +129,7 @@ class ExportedMemory(Response):
     bytes: int = 0
     sha256: str = Field(default="", description="Checksum of all lines but the last, which holds it.")
     rows: int = 0
+    lines: int = Field(default=0, description="Lines of the file: the rows, the header and the checksum.")
     vectors: bool = False
     counts: dict[str, int] = Field(default_factory=dict, description="Rows by table.")
 
@@ -195,8 +196,8 @@ async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> Expor
     )
     done = await kernel.portable.export(request.path, request.vectors, key, plain=request.plain)
     return ExportedMemory(
-        path=str(done.path), bytes=done.bytes, sha256=done.sha256, rows=done.header.rows, vectors=request.vectors,
-        counts=done.header.counts,
+        path=str(done.path), bytes=done.bytes, sha256=done.sha256, rows=done.header.rows, lines=done.header.lines,
+        vectors=request.vectors, counts=done.header.counts,
     )  # fmt: skip
 
 

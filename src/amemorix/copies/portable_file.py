@@ -53,6 +53,11 @@ class PortableHeader:
         return sum(self.counts.values())
 
     @property
+    def lines(self) -> int:
+        """Lines of the file: one for each row, the header, and the last one, which seals it."""
+        return self.rows + 2
+
+    @property
     def counts(self) -> dict[str, int]:
         return {name: shape.rows for name, shape in self.tables.items()}
 

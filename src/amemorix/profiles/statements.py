@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ..facts.language.sentences import written_dates
@@ -25,7 +25,7 @@ from ..lazy_regex import lazy_regex
 from .items import ProfileItem, estimated_tokens
 from .rows import Line, RelationOf, Said
 
-__all__ = ["fact_items", "fact_section", "line_items", "relation_item", "worded_fact"]
+__all__ = ["cut_at_phrase", "fact_items", "fact_section", "line_items", "relation_item", "worded_fact"]
 
 LONGEST, SHORTEST = 240, 3
 """Characters of a statement."""
@@ -63,6 +63,8 @@ UNSETTLED = ("", "plan", "habit", "event", "opinion")
 _UNDATED = frozenset(("name", "nickname", "birthday", "phone", "email", "hometown"))
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _ENDS = " ，,；;。.!！…~～-–—"
+_PHRASE_ENDS = ((" · ", "。", "！", "？", "；", ". ", "! ", "? ", "; "), ("，", "、", ", "), (" ",))
+"""Where a long text may be cut, the best places first."""
 _CLAUSES = lazy_regex(
     r"(?:(?<=[,;.!])|(?<=\s[-–—]))\s+|(?<=[，；。！])|\s+(?=and (?:i|it|we|they|that)\b)", re.IGNORECASE
 )
@@ -296,10 +298,21 @@ def shortened(text: str) -> str:
     text = "".join(clauses).strip(_ENDS)
     if len(text) < SHORTEST:
         return ""
-    if len(text) <= LONGEST:
+    return text if len(text) <= LONGEST else cut_at_phrase(text, LONGEST)
+
+
+def cut_at_phrase(text: str, longest: int) -> str:
+    """The first phrases of a text for which there is room, else its first words, with an ellipsis if anything is left out."""
+    if len(text) <= longest:
         return text
-    ends = (max(text.rfind(mark, LONGEST // 3, LONGEST) for mark in marks) for marks in ("。！？.!?；;", "，,、", " "))
-    return text[: next((end for end in ends if end > 0), LONGEST)].rstrip(_ENDS) + "…"
+    for marks in _PHRASE_ENDS:
+        end = max(text.rfind(mark, longest // 3, longest) for mark in marks)
+        if end > 0:
+            return text[:end].rstrip(_ENDS) + "…"
+    from rjieba import cut
+
+    ends = [end for end in accumulate(map(len, cut(text[: 2 * longest]))) if end < longest]
+    return text[: ends[-1] if ends else longest - 1].rstrip(_ENDS) + "…"
 
 
 def _is_aside(clause: str) -> bool:

@@ -182,10 +182,6 @@ class IndexCheck(Check):
         return await asyncio.to_thread(self.store.read_here, unit)
 
 
-STATUS = {"serving": "search goes by them", "building": "search will go by them when all are made"}
-"""What the vectors of a generation are for."""
-
-
 @dataclass
 class VectorCheck(Check):
     """Every live paragraph has a vector of the generation in use, and every vector is one."""
@@ -197,7 +193,12 @@ class VectorCheck(Check):
 
         def unit(db: Connection) -> list[FindingItem]:
             progress = self.embedding.progress(db)
-            found = [FindingItem("embedding", True, "no model at work: searching by words and structure")]
+            told = "no model at work: searching by words and structure"
+            if progress.error:  # one is set, and does not answer
+                serving = embedding_rows.serving(db)
+                waiting = embedding_rows.pending_count(db, serving.id if serving else 0, 0)
+                told = f"{told}; texts that wait to be embedded: {waiting:,}"
+            found = [FindingItem("embedding", True, told)]
             if progress.state != "off":
                 doing = "vectors are being made" if progress.state in ("embedding", "rebuilding") else "nothing to do"
                 detail = f"{doing}; {progress.pending:,} paragraphs wait, {progress.failed:,} failed."
@@ -206,7 +207,8 @@ class VectorCheck(Check):
                 found = [FindingItem("embedding", ok, f"{detail} {progress.error}".strip(), mend, repairable=not ok)]
             for generation, vectors in embedding_rows.every_generation(db):
                 bad, lost = len(self._bad(db, generation, deep)), self._lost(db, generation)
-                use = STATUS.get(generation.status, "of an earlier model")
+                waiting = progress.pending if generation.id == progress.generation else 0
+                use = _use_of(generation, vectors, waiting, is_served=generation.id == progress.serving_generation)
                 detail = f"{vectors:,} vectors of {generation.model or generation.provider}; {use}"
                 if bad or lost:
                     detail += f"; {bad:,} cannot be read, {lost:,} are missing"
@@ -249,6 +251,21 @@ class VectorCheck(Check):
             self.embedding.look_again(1)
         retried = await self.embedding.recover()
         return f"{bad + lost:,} vectors are made again, {retried:,} that failed are tried again"
+
+
+def _use_of(generation: Generation, vectors: int, waiting: int, *, is_served: bool) -> str:
+    """Say for what the vectors of a generation are used, and how many texts have none of it yet."""
+    if is_served and vectors:
+        use = "search goes by them, and by words for the rest" if waiting else "search goes by them"
+    elif is_served:
+        use = "search goes by words so far" if waiting else "no text waits to be embedded"
+    elif generation.status == "building":
+        use = "search will go by them when all are made"
+    elif generation.status == "serving":
+        use = "their model is not at work, so search does not go by them"
+    else:
+        use = "of an earlier model"
+    return f"{use}; texts that wait to be embedded: {waiting:,}" if waiting else use
 
 
 @dataclass

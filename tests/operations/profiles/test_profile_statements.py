@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.profiles.statements import cut_at_phrase
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import change, rows, said
@@ -302,3 +303,17 @@ async def test_nobody_who_said_five_lines_of_themselves_has_an_empty_profile(
     found = await profile(host)
     assert found["items"]
     assert found["summary"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short enough", "short enough"),
+        ("residence: Leeds; occupation: nurse", "residence: Leeds…"),
+        ("the price of 1,234.56 pounds", "the price of…"),
+        ("她在成都开了一家卖手工皮具的小店生意非常好", "她在成都开了一家卖手工皮具的…"),
+        ("x" * 40, "x" * 14 + "…"),
+    ],
+)
+def test_a_text_is_cut_at_the_end_of_a_phrase_or_a_word(text: str, shown: str) -> None:
+    assert cut_at_phrase(text, 25 if "Leeds" in text else 15) == shown

@@ -90,6 +90,44 @@ async def test_a_vector_below_the_watermark_that_is_gone_is_made_again(opened: O
     assert await bad(host) == []
 
 
+async def vectors(host: AMemorixHostService) -> list[str]:
+    """Findings on each generation of vectors."""
+    return [one["detail"] for name, one in (await findings(host)).items() if name.startswith("vectors-")]
+
+
+async def test_vectors_that_are_not_made_yet_are_not_searched_by(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder())
+    await host.settle()  # the generation has begun
+    await pause_background(host)
+    for text in TEXTS:
+        await host.invoke("ingest_text", {"source_type": "note", "text": text})
+    assert await vectors(host) == [
+        "0 vectors of callable; search goes by words so far; texts that wait to be embedded: 3"
+    ]
+    resume_background(host)
+    await host.settle()
+    assert await vectors(host) == ["3 vectors of callable; search goes by them"]
+    await pause_background(host)
+    await host.invoke("ingest_text", {"source_type": "note", "text": "The kite is in the attic."})
+    assert await vectors(host) == [
+        "3 vectors of callable; search goes by them, and by words for the rest; texts that wait to be embedded: 1"
+    ]
+    await ask(host, "rebuild_all_vectors")
+    assert await vectors(host) == [
+        "3 vectors of callable; search goes by them",
+        "0 vectors of callable; search will go by them when all are made; texts that wait to be embedded: 4",
+    ]
+
+
+async def test_vectors_of_a_model_that_is_gone_are_not_searched_by(opened: Open, tmp_path: Path) -> None:
+    host = await filled(opened, tmp_path)
+    await host.stop()
+    host = await opened(tmp_path, embedding={"provider": "none"})
+    await pause_background(host)
+    await host.invoke("ingest_text", {"source_type": "note", "text": "The kite is in the attic."})
+    assert await vectors(host) == ["3 vectors of callable; their model is not at work, so search does not go by them"]
+
+
 async def test_a_lexical_index_in_a_file_is_served_by_the_native_one(
     opened: Open, caplog: pytest.LogCaptureFixture
 ) -> None:

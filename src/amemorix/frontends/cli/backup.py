@@ -131,7 +131,7 @@ def export(
         how = {"recipients": recipient or [], "passphrase_env": passphrase_env, **({"plain": True} if plain else {})}
         answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors, **how}))
         shutil.move(answer["path"], file)
-        rows, size = answer["rows"], answer["bytes"]
+        lines, rows, size = answer["lines"], answer["rows"], answer["bytes"]
     except StorageFailure as exc:
         if not exc.details.get("older"):
             raise
@@ -142,8 +142,8 @@ def export(
         done = asyncio.run(_closed(config, lambda memory: memory.export(file.absolute(), key)))
         if done is None:
             raise Conflict("Another process has the memory open: stop it first.") from exc
-        rows, size = done.header.rows, done.bytes
-    say(f"{rows:,} rows, {_size(size)} in {file}")
+        lines, rows, size = done.header.lines, done.header.rows, done.bytes
+    say(f"Wrote {lines:,} lines to {file}: {rows:,} rows, the header and the checksum; {_size(size)}.")
     remark("No purge reaches this file: it is yours to keep and to throw away.")
 
 

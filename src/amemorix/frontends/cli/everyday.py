@@ -13,7 +13,7 @@ import typer
 from ...errors import InvalidRequest
 from ...locale import spoken, told, word
 from ...profiles.items import HEADINGS as SECTIONS
-from ...profiles.statements import fact_section, worded_fact
+from ...profiles.statements import cut_at_phrase, fact_section, worded_fact
 from ..python.calls import AsyncCalls, CallsOf, local_time, memo_of, selected
 from .memory_client import opened, remark_unread
 from .terminal import DEFAULT_CONFIG, MemoryPath, columns, confirmed, counted, out, print_stored, remark, say
@@ -24,6 +24,8 @@ Chat = Annotated[str, typer.Option("--chat", help="As far as this chat may see i
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=1_000, help="How many.")]
 EXAMPLES = 5
 """Of each kind, what is shown before it is forgotten."""
+SUMMARY_CHARS = 100
+"""Of what is known of a person, in the list of people."""
 HEADINGS = ("paragraphs", "facts", "relations", "entities", "episodes", "profiles", "aliases", "persons", "chats")
 """What is counted of a deletion."""
 ITEM_TYPES = {"entities": "entity", "profiles": "profile_override", "aliases": "person_alias"}
@@ -73,7 +75,9 @@ def people(
     table = columns("person", "name", "also", "what is known")
     for one in found["items"]:
         summary = " · ".join(one["summary"].splitlines()[1:])
-        table.add_row(one["person_id"], one["person_name"], ", ".join(one["aliases"]), summary[:100])
+        table.add_row(
+            one["person_id"], one["person_name"], ", ".join(one["aliases"]), cut_at_phrase(summary, SUMMARY_CHARS)
+        )
     out().print(table)
 
 
