@@ -382,7 +382,7 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    waits = {request.wait, *(item.wait for item in request.items)}
+    waits: set[Wait] = {request.wait, *(item.wait for item in request.items)}
     return TextsResult(
         results=[_one(one.external_ids[0], one) for one in outcomes],
         wait_error=await wait_error(kernel, waits, [stored for one in outcomes for stored in one.stored]),
