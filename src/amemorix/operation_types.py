@@ -1810,7 +1810,7 @@ class GetContext(TypedDict, total=False):
     budget: int
     language: Literal['auto', 'zh', 'en']
     limit: int
-    min_confidence: float
+    min_confidence: float | None
     respect_filter: bool
 
 

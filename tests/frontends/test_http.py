@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,18 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService, __version__
+from amemorix.config.model import Http
+from amemorix.errors import TimedOut
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.frontends.http.serving import _follow_tokens  # pyright: ignore[reportPrivateUsage]
+from amemorix.frontends.http.tokens import Tokens
+from amemorix.frontends.transport import DaemonMemory
 from amemorix.host.operations import OPERATIONS
-from amemorix.testing import memory_host
+from amemorix.testing import memory_host, pause_background
 from amemorix.version import commit
 from doors import web_client
+from entrance import told
 
 MESSAGE = {
     "speaker": "周宁",
@@ -216,3 +223,27 @@ async def test_a_body_longer_than_it_said_is_refused(host: AMemorixHostService) 
     await create_app(host)(scope, receive, send)
     assert sent[0]["status"] == 413
     assert len(parts) == 998
+
+
+async def test_a_client_that_waits_for_a_paused_memory_asks_it_a_few_times_a_second(
+    dense_host: AMemorixHostService,
+) -> None:
+    asked: list[httpx.Request] = []
+
+    async def count(request: httpx.Request) -> None:
+        asked.append(request)
+
+    await pause_background(dense_host)
+    await told(dense_host, "a red kite", chat_id="c")
+    async with web_client(dense_host) as web:
+        web.event_hooks["request"].append(count)
+        with pytest.raises(TimedOut):
+            await DaemonMemory(web).settle(1.0)
+    assert 2 <= len(asked) <= 12
+
+
+async def test_a_tokens_file_that_cannot_be_followed_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    nowhere = tmp_path / "no\0where"
+    await _follow_tokens(Tokens.read(Http(), {}, tmp_path), Http(tokens_file="tokens"), {}, nowhere, asyncio.Event())
+    (record,) = [one for one in caplog.records if one.exc_info]
+    assert "http.tokens_file is not followed any more" in record.getMessage()

@@ -105,6 +105,8 @@ async def test_recall_says_that_nothing_is_known_rather_than_list_what_is_unlike
     async with client(host, "admin", "?chat=c") as one:
         unknown = await ask(one, "recall", query="Which passport office opens when the border is shut?")
         assert (unknown["texts"], unknown["said"], unknown["weak"]) == ([], "Nothing is known of that.", True)
+        fact = await ask(one, "recall", query="Where is Ada at home?")
+        assert (texts(fact), len(fact["facts"]), "said" in fact, "weak" in fact) == ([], 1, False, False)
         known = await ask(one, "recall", query="the dog ran off")
         assert (texts(known)[0], "said" in known) == ("My dog ran off and came back.", False)
 

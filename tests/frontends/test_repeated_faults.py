@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
@@ -58,10 +60,8 @@ def lines() -> Lines:
 
 
 @pytest.fixture
-def log(lines: Lines, request: pytest.FixtureRequest) -> logging.Logger:
-    made = logging.Logger(request.node.name)
-    made.addHandler(lines)
-    return made
+def log(request: pytest.FixtureRequest) -> logging.Logger:
+    return logging.Logger(request.node.name)
 
 
 def fail(log: logging.Logger, about: str, error: type[Exception] = ValueError) -> None:
@@ -73,7 +73,7 @@ def fail(log: logging.Logger, about: str, error: type[Exception] = ValueError) -
 
 def test_a_fault_is_told_once_and_then_counted(log: logging.Logger, lines: Lines) -> None:
     now = 0.0
-    lines.addFilter(RepeatedFaults(lambda: now))
+    log.addHandler(RepeatedFaults(lines, lambda: now))
     for number in range(1_000):
         fail(log, f"call {number}")
     assert len(lines.text) == 1
@@ -89,7 +89,7 @@ def test_a_fault_is_told_once_and_then_counted(log: logging.Logger, lines: Lines
 
 
 def test_other_faults_and_what_is_no_fault_are_told(log: logging.Logger, lines: Lines) -> None:
-    lines.addFilter(RepeatedFaults(lambda: 0.0))
+    log.addHandler(RepeatedFaults(lines, lambda: 0.0))
     fail(log, "one")
     fail(log, "two", KeyError)
     for number in range(3):
@@ -102,9 +102,37 @@ def test_other_faults_and_what_is_no_fault_are_told(log: logging.Logger, lines: 
     ]  # fmt: skip
 
 
+def test_other_handlers_get_the_record_as_it_was_logged(log: logging.Logger, lines: Lines) -> None:
+    now, others = 0.0, Lines()
+    log.addHandler(RepeatedFaults(lines, lambda: now))
+    log.addHandler(others)
+    for number in range(2):
+        fail(log, f"call {number}")
+        now = QUIET_SECONDS
+    assert "(1 times in 60 s" in lines.text[1]
+    assert others.text[1].startswith("the call 'call 1' failed\nTraceback")
+
+
+def test_threads_are_counted_one_at_a_time(log: logging.Logger, lines: Lines) -> None:
+    inside, most = 0, 0
+
+    def clock() -> float:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.01)
+        inside -= 1
+        return 0.0
+
+    log.addHandler(RepeatedFaults(lines, clock))
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: log.warning("the same"), range(8)))
+    assert (len(lines.text), most) == (1, 1)
+
+
 def test_what_is_remembered_of_faults_is_bounded(log: logging.Logger, lines: Lines) -> None:
-    bound = RepeatedFaults(lambda: 0.0)
-    lines.addFilter(bound)
+    bound = RepeatedFaults(lines, lambda: 0.0)
+    log.addHandler(bound)
     for number in range(3 * MOST_FAULTS):
         log.warning("warning %d", number)
     assert len(lines.text) == 3 * MOST_FAULTS

@@ -19,7 +19,7 @@ from amemorix.clock import SystemClock
 from amemorix.models.host.embedder import HostEmbedder
 from amemorix.models.local.catalog import MODELS
 from amemorix.models.local.install import installed
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, pause_background
 from conftest import Open
 from endpoint import Endpoint, endpoint
 from entrance import contents, found, hits, refused, rows, said, stats, told
@@ -69,6 +69,21 @@ async def test_texts_go_in_batches_and_names_stay_out(served: Endpoint, opened: 
     assert [len(texts) for texts in documents] == [16, 16, 16, 16]
     assert served.texts("small")[0] == "flew kite0"
     assert (await state(host))["pending"] == 0
+
+
+async def test_a_backlog_is_got_on_with_however_often_calls_wait(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(), embedding={"batch_size": 4, "max_concurrent": 1})
+    await pause_background(host)
+    await kites(host, 12)
+    embedding = host.kernel.vectors.embedding
+    worker = embedding._worker  # pyright: ignore[reportPrivateUsage]
+    target = await embedding._claimed(embedding._target)  # type: ignore[arg-type]  # pyright: ignore
+    for made in (4, 8, 12):
+        step = asyncio.create_task(worker.fill(target, time.time()))
+        await asyncio.sleep(0)
+        with worker.going_first([]):  # a call begins to wait after the step has begun
+            assert await step
+        assert rows(host, "select count(*) from embeddings where length(vector) > 0") == [(made,)]
 
 
 async def test_the_key_comes_from_the_environment(served: Endpoint, opened: Open) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import time
 from collections.abc import Callable, Hashable
@@ -26,21 +27,28 @@ class _Told:
     since: int = 0
 
 
-class RepeatedFaults(logging.Filter):
-    """Lets the first warning, error or traceback of a kind through, then a line a minute that says how often it came.
+class RepeatedFaults(logging.Handler):
+    """Hands another handler the first warning, error or traceback of a kind, then a line a minute that says how often it came.
 
-    Of one kind are what a place in the code raises, whatever was asked, and warnings that say the same.
+    Of one kind are what a place in the code raises, whatever was asked, and warnings that say the same. Records are shared with
+    other handlers, so a line that stands for several is a copy.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, target: logging.Handler, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
+        self._target = target
         self._clock = clock
         self._told: dict[Hashable, _Told] = {}
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is logged; one that stands for several says so, without its traceback."""
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand on what is to be logged; called by one thread at a time, as any handler is."""
+        if (bounded := self._bounded(record)) is not None:
+            self._target.handle(bounded)
+
+    def _bounded(self, record: logging.LogRecord) -> logging.LogRecord | None:
+        """The record, or for one that stands for several a copy that says so, without its traceback; None: not now."""
         if record.levelno < logging.WARNING:
-            return True
+            return record
         now, kind = self._clock(), _kind(record)
         told = self._told.get(kind)
         if told is None or now - told.last >= FORGOTTEN_SECONDS:
@@ -48,17 +56,18 @@ class RepeatedFaults(logging.Filter):
             if len(self._told) >= MOST_FAULTS:
                 del self._told[next(iter(self._told))]
             self._told[kind] = _Told(now, now)
-            return True
+            return record
         told.since, told.last = told.since + 1, now
         if now - told.at < QUIET_SECONDS:
-            return False
+            return None
         error = f": {record.exc_info[0].__name__}" if record.exc_info and record.exc_info[0] else ""
-        record.msg = (
+        counted = copy.copy(record)
+        counted.msg = (
             f"{record.getMessage()[:200]}{error} ({told.since} times in {now - told.at:.0f} s; told in full before)"
         )
-        record.args, record.exc_info, record.exc_text = None, None, None
+        counted.args, counted.exc_info, counted.exc_text = None, None, None
         told.at, told.since = now, 0
-        return True
+        return counted
 
 
 def _kind(record: logging.LogRecord) -> Hashable:

@@ -30,6 +30,8 @@ MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
 SETTLE_SECONDS = 5.0
 """The longest that one call waits for a daemon's background."""
+ROUND_PAUSE_SECONDS = 0.1
+"""Between two such calls: a daemon that is changing over answers at once that it has not caught up."""
 
 
 class Refused(MemoryFault):
@@ -89,6 +91,7 @@ class DaemonMemory:
                 raise TimedOut(
                     f"Not everything had caught up after {timeout:g} s.", seconds=timeout, waiting=answer["waiting"]
                 )
+            await asyncio.sleep(ROUND_PAUSE_SECONDS)
 
     async def stage(self, path: Path) -> dict[str, Any]:
         """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -39,8 +39,6 @@ Wait = Annotated[
     ),
 ]
 """What a call that stores waits for."""
-WAITS: tuple[Wait, ...] = ("", "stored", "indexed", "searchable", "vectors")
-"""From the shortest to the longest."""
 SEARCHABLE_SECONDS = 10.0
 WAIT_ERROR = "Why what `wait` asks for is not there, such as the model's error; empty if it is. The text is stored."
 
@@ -352,15 +350,18 @@ class MessagesResult(Response):
     wait_error: str = Field(default="", description=WAIT_ERROR)
 
 
-async def wait_error(kernel: SDKMemoryKernel, wait: Wait, stored: Iterable[Stored | None]) -> str:
-    """Why what a call waits for is not there, once it is there or cannot be."""
+async def wait_error(kernel: SDKMemoryKernel, waits: Set[Wait], stored: Iterable[Stored | None]) -> str:
+    """Why what a call waits for is not there, once all of it is there or cannot be."""
     rows = [row for one in stored if one for row in one.paragraphs]
-    if wait in ("", "stored") or not rows:
+    if not rows:
         return ""
-    if wait == "searchable":  # a search takes up what has changed before it looks
-        return await kernel.vectors.search_error(rows, SEARCHABLE_SECONDS)
-    error = await kernel.vectors.wait_error(rows) if wait == "vectors" else ""
-    await kernel.maintenance.follow()
+    error = ""
+    if "vectors" in waits:
+        error = await kernel.vectors.wait_error(rows)
+    elif "searchable" in waits:  # a search takes up what has changed before it looks
+        error = await kernel.vectors.search_error(rows, SEARCHABLE_SECONDS)
+    if waits & {"indexed", "vectors"}:
+        await kernel.maintenance.follow()
     return error
 
 
@@ -371,7 +372,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
         return _skipped(request.external_id, DISABLED)
     outcome = await kernel.ingest.store(request)
     answer = _one(outcome.external_ids[0], outcome)
-    answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
+    answer.wait_error = await wait_error(kernel, {request.wait}, outcome.stored)
     return answer
 
 
@@ -381,11 +382,10 @@ async def ingest_texts(kernel: SDKMemoryKernel, request: IngestTexts) -> TextsRe
     if not kernel.config.plugin.enabled:
         return TextsResult(results=[_skipped(item.external_id, DISABLED) for item in request.items])
     outcomes = await kernel.ingest.store_texts(request.items)
-    waits: list[Wait] = [request.wait, *(item.wait for item in request.items)]
-    longest = max(waits, key=WAITS.index)
+    waits: set[Wait] = {request.wait, *(item.wait for item in request.items)}
     return TextsResult(
         results=[_one(one.external_ids[0], one) for one in outcomes],
-        wait_error=await wait_error(kernel, longest, [stored for one in outcomes for stored in one.stored]),
+        wait_error=await wait_error(kernel, waits, [stored for one in outcomes for stored in one.stored]),
     )
 
 
@@ -401,7 +401,7 @@ async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> Ing
     else:
         reason = ("" if writes else "kept_messages") if outcome.waits else "nothing_new"
         answer = _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
-    answer.wait_error = await wait_error(kernel, request.wait, outcome.stored)
+    answer.wait_error = await wait_error(kernel, {request.wait}, outcome.stored)
     return answer
 
 
@@ -426,7 +426,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
         superseded_ids=[paragraph_key(p) for stored in outcome.stored if stored for p in stored.superseded],
         skipped_ids=[result.external_id for result in results if result.status in ("existing", "empty_text")],
         results=results,
-        wait_error=await wait_error(kernel, request.wait, outcome.stored),
+        wait_error=await wait_error(kernel, {request.wait}, outcome.stored),
     )
 
 

@@ -120,7 +120,9 @@ class ContextBuilder:
         zone = self._zones.of(request.chat_id, request.group_id, request.user_id)
         writer = _Writer(chinese, self._clock.now(), zone)
         question = bool(request.query) or any(map(asks_something, asked.splitlines()))
-        least = request.min_confidence or (0.0 if question else UNASKED)
+        least = request.min_confidence
+        if least is None:
+            least = 0.0 if question else UNASKED
         hits = [hit for hit in found.hits if hit.confidence >= least and not found.weak]
         answers = Asked(asked, confidences(hits))
         candidates = [

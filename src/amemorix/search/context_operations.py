@@ -44,9 +44,10 @@ class GetContext(AskingRequest):
         "auto", description="In which headings and labels are; `auto` goes by the messages, then by what is known."
     )
     limit: int = Field(40, ge=1, le=200, description="Most hits of the search that are looked at.")
-    min_confidence: float = Field(
-        0.0, ge=0, le=1,
-        description="Hits that are less likely to matter stay out. At 0 the likeliest fill the budget, unless none is likely.",
+    min_confidence: float | None = Field(
+        None, ge=0, le=1,
+        description="Hits that are less likely to matter stay out. At 0 the likeliest fill the budget, unless none is likely. "
+        "Without it, it is 0 where something is asked, and 0.1 where the last turns ask nothing.",
     )  # fmt: skip
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 

@@ -141,6 +141,14 @@ async def test_many_texts_are_waited_for_together(dense_host: AMemorixHostServic
     assert rows(dense_host, VECTORS) == [(3,)]
 
 
+async def test_each_wait_of_a_call_is_kept(host: AMemorixHostService) -> None:
+    await pause_background(host)  # nothing but the call lists what it stored
+    items = [{"text": "a red kite", "chat_id": "c", "wait": "indexed"}, {"text": "a blue kite", "chat_id": "c"}]
+    answer = await call(host, "ingest_texts", items=items, wait="searchable")
+    lag = (await call(host, "memory_stats"))["lag"]
+    assert (answer["wait_error"], lag["sparse"], lag["columns"]) == ("", 0, 0)
+
+
 @pytest.mark.parametrize("component", ["ingest_text", "ingest_texts", "ingest_messages", "ingest_summary"])
 async def test_what_is_searchable_is_found_by_meaning(dense_host: AMemorixHostService, component: str) -> None:
     text = {"text": "Ada flew a red kite.", "external_id": "x", "chat_id": "c"}

@@ -443,3 +443,25 @@ async def test_labels_are_in_the_language_of_the_profile(host: AMemorixHostServi
     text = (await profile(host, chat_id="c"))["summary"]
     assert "电话" in text and "phone" not in text
     assert "过敏：" in text and "不喜欢：" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("I live in Leeds (1234-56).", "Leeds (1234-56)"),
+        ("I work at Acme (9001-20).", "Acme (9001-20)"),
+        ("I live in Leeds (2019-03 - 2019-03-05).", "Leeds (2019-03 - 2019-03-05)"),
+        ("我住在上海(1234-56)。", "上海(1234-56)"),
+        ("I live in Leeds (2024-00).", "Leeds (2024-00)"),
+        ("I live in Leeds (2023-02-31).", "Leeds (2023-02-31)"),
+    ],
+)
+async def test_brackets_that_look_like_a_date_stay_as_they_were_typed(
+    host: AMemorixHostService, text: str, kept: str
+) -> None:
+    await say(host, "c", text)
+    await host.settle(60)
+    assert kept in str((await profile(host, chat_id="c"))["items"])
+    answer = await host.invoke("get_context", {"query": text, "persons": ["u1"], "chat_id": "c"})
+    assert answer["success"], answer
+    assert kept in answer["text"]

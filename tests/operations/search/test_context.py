@@ -312,6 +312,17 @@ async def test_unlikely_hits_stay_out(en: AMemorixHostService) -> None:
     assert told_in(none, "memories") == []
 
 
+async def test_an_explicit_zero_leaves_no_hit_out(en: AMemorixHostService) -> None:
+    turn = ("Ada", "the gym on that street was full today")
+    least = [await context(en, turn, chat_id="club", **given) for given in ({}, {"min_confidence": None})]
+    every = await context(en, turn, chat_id="club", min_confidence=0)
+    assert not every["weak"]
+    assert told_in(least[0], "memories") == told_in(least[1], "memories")
+    assert len(told_in(every, "memories")) > len(told_in(least[0], "memories"))
+    lines = [line["confidence"] for line in every["lines"] if line["section"] == "memories"]
+    assert min(lines) < 0.1 <= max(lines)
+
+
 async def test_a_question_fills_the_budget_in_order_of_likelihood(host: AMemorixHostService) -> None:
     lines = [("Ada", f"The lantern number {n} of the harbour festival was red.", "2023-05-02") for n in range(40)]
     await said(host, "c", *lines, ("Bob", "Ada carried the biggest lantern at the harbour festival.", "2023-05-03"))

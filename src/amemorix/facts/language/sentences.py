@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 
 from ...language.chat_markup import GAP, spoken
 from ...language.normalise import clean_text, is_mostly_cjk, simplified
@@ -33,11 +33,14 @@ _WEEKDAY = lazy_regex(
 )
 _DONE = lazy_regex(r"了|过|\b(?:\w{2,}ed|got|went|did|had|was|were|bought|left|quit|met|saw|began|became|broke|won|lost|came|took|found|made|sold|gave)\b", re.I)  # fmt: skip
 _YEAR = lazy_regex(r"(?:19|20)\d\d")
+_MONTH, _DAY = r"-(?:0[1-9]|1[0-2])", r"-(?:0[1-9]|[12]\d|3[01])"
 _BEHIND = lazy_regex(
-    r"(?P<before>.?)(?P<space> ?)\((?P<from>\d{4}(?:-\d\d){0,2})(?:(?: - |(?<=\(....)-)(?P<to>\d{4}(?:-\d\d-\d\d)?))?\)(?P<after> ?)",
+    rf"(?P<before>.?)(?P<space> ?)\((?:(?P<from>\d{{4}}{_MONTH}{_DAY}) - (?P<to>\d{{4}}{_MONTH}{_DAY})"
+    rf"|(?P<first>\d{{4}})-(?P<last>\d{{4}})|(?P<only>\d{{4}}(?:{_MONTH}(?:{_DAY})?)?))\)(?P<after> ?)",
     re.S,
 )
-"""The date that `dated` puts behind a time in words: one, or the first and the last."""
+"""The date that `dated` puts behind a time in words: one, or the first and the last. What a person put into brackets may look
+like it."""
 _HAN = lazy_regex(r"[\u3400-\u9fff]")
 DAY, WEEK = 86_400.0, 7 * 86_400.0
 
@@ -124,8 +127,13 @@ def written_dates(text: str, year: int) -> str:
     上周（4月20–26日）; a year is named unless it is this one."""
 
     def written(found: re.Match[str]) -> str:
-        first = [int(part) for part in found["from"].split("-")]
-        last = [int(part) for part in (found["to"] or found["from"]).split("-")]
+        start = found["from"] or found["first"] or found["only"]
+        first, last = ([int(part) for part in day.split("-")] for day in (start, found["to"] or found["last"] or start))
+        try:
+            for day in (first, last):
+                date(*(*day, 1, 1)[:3])
+        except ValueError:  # no such day, so a person wrote it
+            return found[0]
         years = {first[0], last[0]} != {year}
         if _HAN.match(found["before"]):
             return f"{found['before']}（{_chinese_dates(first, last, years)}）"

@@ -156,9 +156,8 @@ def options(
 ) -> None:
     """Options before the command."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(RepeatedFaults())
     handler.setFormatter(JsonLines() if log_format == "json" else logging.Formatter(TEXT))
-    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[handler])
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[RepeatedFaults(handler)])
 
 
 for _name, (_, _sentence) in COMMANDS.items():

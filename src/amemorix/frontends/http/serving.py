@@ -95,10 +95,12 @@ async def serve(
                 await running
         finally:
             server.should_exit = True
-            await running
-            ended.set()
-            await following
-            await memory.stop()
+            try:
+                await running
+                ended.set()
+                await following
+            finally:
+                await memory.stop()
 
 
 async def _follow_tokens(
@@ -114,7 +116,10 @@ async def _follow_tokens(
             log.warning("http.tokens_file was read again: %d tokens are new, %d are revoked", new, revoked)
 
     if settings.tokens_file:
-        await watch(tokens_path(settings, base), revise, stop=ended, seen=b"")
+        try:
+            await watch(tokens_path(settings, base), revise, stop=ended, seen=b"")
+        except Exception:
+            log.exception("http.tokens_file is not followed any more: what is changed in it counts from the next start")
 
 
 def refuse_open_door(host: str, has_token: bool, config: Config) -> None:

@@ -280,7 +280,9 @@ class Recalled(BaseModel):
 
     texts: list[Memo]
     facts: list[Fact] = Field(description="Held true of those whom the query names.")
-    said: str = Field("", description="That nothing is known of it, where no text is likely to answer.")
+    said: str = Field(
+        "", description="That nothing is known of it, where neither a text nor a fact is likely to answer."
+    )
     weak: bool = Field(
         default=False, description="It is unlikely that anything stored answers: say so rather than guess."
     )
@@ -301,7 +303,7 @@ async def recall(memory: AsyncCalls, request: Recall) -> Recalled:
     )  # fmt: skip
     texts, facts = [_shown(hit) for hit in hits], list(hits.facts)
     said = "" if texts or facts else "Nothing is known of that."
-    return Recalled(texts=texts, facts=facts, said=said, weak=hits.weak or not hits, corrected=dict(hits.corrected))
+    return Recalled(texts=texts, facts=facts, said=said, weak=hits.weak or bool(said), corrected=dict(hits.corrected))
 
 
 def _shown(text: Memo) -> Memo:

@@ -198,14 +198,15 @@ class EmbeddingWorker:
     ) -> list[T]:
         """What becomes of a batch, made part by part on the embedding threads, once nobody searches or a moment passed.
 
-        When a further call than those counted waits for vectors, the parts that are not begun are left for later. What goes
-        `first` waits for nobody, and has threads of the same priority as the caller's.
+        When a further call than those counted waits for vectors, the parts that are not begun are left for later, but for the
+        first, so that a batch is got on with however often calls wait. What goes `first` waits for nobody, and has threads of
+        the same priority as the caller's.
         """
 
         def in_turn(part: Sequence[P]) -> list[T]:
             if not first:
                 self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
-            return [] if self._calls > calls else make(part)
+            return [] if self._calls > calls and part is not parts[0] else make(part)
 
         size, loop = self._settings.batch_size, asyncio.get_running_loop()
         parts = [batch[i : i + size] for i in range(0, len(batch), size)]
