@@ -96,10 +96,12 @@ def config_opened_with(data: Path) -> str:
 def _config_of(data: Path) -> Path | None:
     """The configuration file whose memory keeps its data in a folder: the one its place tells, or the one it was opened with."""
     noted = config_opened_with(data)
-    found = [_written_in(data.parents[1])] if data.parts[-2:] == Path(DATA_DIR).parts else []
+    told = [_written_in(data.parents[1])] if data.parts[-2:] == Path(DATA_DIR).parts else []
+    found = [file for file in told if file.is_file()]
     # whoever may write into the data has no say in the settings, so that none are taken from there
     if noted and Path(noted).is_file() and not Path(noted).resolve().is_relative_to(data):
         found.append(Path(noted))
+    found += told
     for file in found:
         place = locate(file)
         if (

@@ -206,7 +206,7 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
             least = max(least, WEAK)
     if noise.enabled and fused.confidence.max() < least:
         return fused.top(0)
-    if query.ordering != Ordering():
+    if not known or query.ordering != Ordering():  # words alone do not tell it well enough to change their own order
         return fused
     foreign = values[:, FEATURES.index("foreign")].mean() > 0.5
     return likely_first(fused, FAR_FOREIGN if foreign else FAR)
