@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,26 @@ async def test_a_form_takes_no_files(host: AMemorixHostService, tokens: Tokens) 
     async with browser(host, tokens) as web:
         for path in ("/ui/login", "/ui/look"):
             assert (await web.post(path, files={"token": ("t", b"x" * 100_000)})).status_code == 400
+
+
+async def test_what_a_page_does_not_know_of_its_address_is_said(host: AMemorixHostService) -> None:
+    async with browser(host) as web:
+        for path in PAGES.values():
+            joint = "&" if "?" in path else "?"
+            plain = await web.get(path)
+            assert "does not know" not in plain.text, path
+            for link in re.findall(r'href="(/[^"#]*\?[^"#]*)"', plain.text):
+                assert "does not know" not in (await web.get(unescape(link))).text, link
+            if (
+                plain.status_code != 200 or "html" not in plain.headers["content-type"]
+            ):  # the data of a drawing is no page
+                continue
+            page = await web.get(f"{path}{joint}ofset=50&%3Cb%3E=1")
+            assert (
+                page.status_code == 200 and "This page does not know ofset, &lt;b&gt; in its address." in page.text
+            ), path
+        known = await web.get("/ui/search?q=peanuts&chat=hike&person=&from=&to=&as_of=&mode=search&limit=10")
+        assert "does not know" not in known.text
+        assert "does not know" not in (await web.get("/ui/audit?component=ingest_text")).text
+        web.cookies.set("amemorix_language", "zh")
+        assert "本页不认识地址中的 ofset。" in (await web.get("/ui/people?ofset=50")).text

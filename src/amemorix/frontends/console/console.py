@@ -87,10 +87,10 @@ class Console:
 
     async def login(self, request: Request) -> Response:
         """Ask for a token, and begin a session with what it allows; each try has a new form and no session before it."""
-        wanted = _local(request.query_params.get("next", "/"))
         visitor = Session("", Grant("read"), 0.0, secret="")
         with speaking(accepted(request.cookies.get(LANGUAGE, "")) or spoken()):
             view = View(request, self._host, visitor, "login")
+            wanted = _local(view.query.get("next", "/"))
             if request.method == "GET":
                 return view.show("login.html", wanted=wanted, wrong=False)
             if (origin := request.headers.get("origin")) and urlsplit(origin).netloc != request.headers.get("host"):

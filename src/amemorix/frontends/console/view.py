@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...importing.staging import Staged
     from .sessions import Session
 
-__all__ = ["HEADERS", "Page", "View", "form_of", "page_sentences"]
+__all__ = ["HEADERS", "Page", "Query", "View", "form_of", "page_sentences"]
 
 
 _SOURCES = {"default": "'none'", "script": "'self'", "style": "'self'", "img": "'self'", "connect": "'self'"}
@@ -70,6 +70,34 @@ DERIVED = {
 """What is derived from the rows, by what `memory_stats` calls it."""
 
 
+class Query(Mapping[str, str]):
+    """The parameters of an address, which notes those that a page reads."""
+
+    def __init__(self, given: QueryParams) -> None:
+        self._given = given
+        self._read = set[str]()
+
+    def __getitem__(self, name: str) -> str:
+        self._read.add(name)
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def getlist(self, name: str) -> list[str]:
+        """Every value of a parameter that may be repeated."""
+        self._read.add(name)
+        return self._given.getlist(name)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Names that nothing has asked for so far: a page that is made knows none of them."""
+        return [name for name in self._given if name not in self._read]
+
+
 class View:
     """One request of one page."""
 
@@ -78,7 +106,7 @@ class View:
         self.session = session
         self.grant: Grant = session.grant
         self.page = page
-        self.query: Mapping[str, str] = request.query_params
+        self.query = Query(request.query_params)
         self.zone: tzinfo | None = _zone(host)
         self._host = host
         self._memory = LocalMemory(host, "console", session.grant)
@@ -121,7 +149,7 @@ class View:
 
     def with_offset(self, offset: int) -> str:
         """This page from another place on."""
-        return f"?{urlencode({**self.query, 'offset': offset})}"
+        return f"?{urlencode({**self.request.query_params, 'offset': offset})}"
 
     @property
     def partial(self) -> bool:
@@ -179,6 +207,7 @@ class View:
             .get_template(template)
             .render(
                 view=self, page=self.page, language=language, remarks=remarks, csrf=self.session.secret,
+                unknown=lambda: self.query.unknown if status == 200 and self.request.method == "GET" else [],
 _=lambda text, **values: _said(text, language).format(**values) if values else _said(text, language),
                 word=lambda text: word(text, language).replace("_", " "), at=self.moment, derived=DERIVED, **context,
             )

@@ -15,7 +15,7 @@ FIELDS = {"component": "of_component", "action": "of_action", "who": "requested_
 
 
 async def audit(view: View) -> Response:
-    given = {name: value.strip() for name, value in view.query.items() if name in FIELDS and value.strip()}
+    given = {name: value for name in FIELDS if (value := view.query.get(name, "").strip())}
     listed = await view.ask(
         "memory_runtime_admin", "audit", limit=50, **{FIELDS[name]: value for name, value in given.items()}
     )

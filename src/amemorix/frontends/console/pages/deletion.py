@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from ..view import Page, View
+from ..view import Page, Query, View
 
 __all__ = ["PAGES"]
 
@@ -15,21 +15,22 @@ DELETION = "memory_delete_admin"
 MODES = ("person", "chat", "paragraph", "source", "entity", "relation")
 
 
-def _wish(given: QueryParams | FormData) -> dict[str, Any]:
+def _wish(given: Query | FormData) -> dict[str, Any]:
     """The arguments of a deletion, as a form names what is meant."""
     mode = str(given.get("mode", "person"))
     targets = [str(one).strip() for one in given.getlist("target") if str(one).strip()]
     chat = str(given.get("chat", "")).strip()
-    by_words = mode == "paragraph" and str(given.get("by", "")) == "words"
+    by_words, kept = (given.get(name) == value for name, value in (("by", "words"), ("mentions", "keep")))
+    by_words = by_words and mode == "paragraph"
     selector = {"query": " ".join(targets)} if by_words else targets
     limits = {"chat_id": chat} if chat and mode != "chat" else {}
-    mentions = {"mentions": "keep" if given.get("mentions") == "keep" else "delete"} if mode == "person" else {}
+    mentions = {"mentions": "keep" if kept else "delete"} if mode == "person" else {}
     return {"mode": mode, "selector": selector, **limits, **mentions}
 
 
 async def choose(view: View) -> Response:
     """The form; with something named in the address, everything that would go and what stays; else what was deleted."""
-    given = view.request.query_params
+    given = view.query
     plan = await view.ask(DELETION, "preview", **_wish(given)) if any(map(str.strip, given.getlist("target"))) else None
     history = None
     if plan is None:
