@@ -52,7 +52,7 @@ WHOLE, WORDED = 0.9, 0.1
 A_ROW, A_WORD, LIKELY_WITHOUT = 4, 0.3, 0.2
 """A row of so many words of which no text holds one has to be so likely otherwise, or it finds nothing."""
 A_CROWD = 40
-"""Among so many candidates something is always near: a word that none of them holds finds nothing that is weak."""
+"""Among so many candidates something is always near in meaning: a word that none of them holds finds nothing weak."""
 TWO_CHARACTERS = lazy_regex(r"\s*[\u4e00-\u9fff]{2}\W*")
 OF_ANOTHER_WORD, NEAR = 0.05, 0.35
 """What holds one character of a query that is a word of two (花 of 花生) is at most so likely, unless it is so near in meaning:
@@ -202,7 +202,7 @@ def with_confidence(fused: Fused, visible: Visible, plan: SearchPlan) -> Fused:
     if query.keywords and plan.settings.sparse.enabled and fused.coverage.max() < A_WORD:
         if len(query.terms) >= A_ROW:
             least = max(least, LIKELY_WITHOUT)
-        elif len(fused.ids) >= A_CROWD:
+        elif known and len(fused.ids) >= A_CROWD:
             least = max(least, WEAK)
     if noise.enabled and fused.confidence.max() < least:
         return fused.top(0)
