@@ -109,6 +109,18 @@ async def test_a_question_without_its_mark_is_answered(chat: Chat, question: str
     assert await chat.texts() == ["我住在拱墅"]
 
 
+@pytest.mark.parametrize("note", ["明天几点开会还没定", "下次聚餐去吃什么由小红决定", "who comes late pays"])
+async def test_a_note_that_reads_like_a_question_is_stored_where_nothing_answers(chat: Chat, note: str) -> None:
+    assert note in await chat.ask(BEI, f"/记得 {note}")
+    assert await chat.texts() == [note]
+
+
+async def test_what_was_taken_for_a_question_says_that_it_was_not_stored(chat: Chat) -> None:
+    await chat.say(BEI, "我住在拱墅")
+    assert (await chat.ask(LIN, "/记得 谁住在拱墅")).endswith("（这句当成了提问，没有存下。）")
+    assert "没有存下" not in await chat.ask(LIN, "/记得 谁住在拱墅？")
+
+
 @pytest.mark.parametrize(
     "question",
     ["does Bei live in Leeds", "in which town does Bei live", "tell me who lives in Leeds", "is Bei living in Leeds",

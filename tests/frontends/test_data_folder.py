@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from amemorix import AMemorixHostService, AsyncMemory, Memory
 from amemorix.errors import InvalidConfig, MemoryFault
+from amemorix.location import config_file
 from amemorix.testing import scratch_config
 from command_line import run, words
 from daemon_process import COMMAND, daemon, environment
@@ -202,3 +204,27 @@ def test_a_memory_within_another_ones_data_that_is_there_already_is_opened(tmp_p
     with Memory(tmp_path / "project") as memory:
         memory.add("the lamp is red", chat="c", user="Ann")
     assert texts(data) == ["the kettle is blue"]
+
+
+def test_settings_within_the_data_are_not_believed(tmp_path: Path) -> None:
+    """Whoever may write into the data has no say in the settings: a lock that names a file there is passed over."""
+    config, data = in_its_place(tmp_path)
+    with Memory(config) as memory:
+        memory.add("the kettle is blue", user="ann")
+    planted = data / "planted.toml"
+    planted.write_text('[storage]\ndata_dir = "."\n[embedding]\nprovider = "none"\n', "utf-8")
+    (data / ".lock").write_text(json.dumps({"config": str(planted)}), "utf-8")
+    assert config_file(data) == config
+    with Memory(data) as memory:
+        assert [one.text for one in memory.texts(user="ann")] == ["the kettle is blue"]
+
+
+def test_the_rows_alone_tell_a_data_folder(tmp_path: Path) -> None:
+    config, data = elsewhere(tmp_path)
+    with Memory(config) as memory:
+        memory.add("the kettle is blue", user="ann")
+    (data / ".lock").unlink()
+    before = sorted(path.name for path in data.iterdir())
+    with pytest.raises(InvalidConfig, match="a memory keeps its data"):
+        Memory(data).open()
+    assert sorted(path.name for path in data.iterdir()) == before

@@ -66,6 +66,7 @@ _SAID: dict[Language, _Sayings] = {
         "remembered": "记住了：{text}",
         "what_to_remember": "要我记住什么？例如“/记得 周五晚上聚餐”。问我还记得什么，就说“/还记得 周五有什么安排”。",
         "nothing_found": "不记得了。",
+        "not_stored": "（这句当成了提问，没有存下。）",
         "about": "关于你，我记得：",
         "more": "……还有 {n} 条",
         "about_hint": "哪里不对，说“/纠正 ……”；想让我忘掉，说“/忘了 ……”。",
@@ -111,6 +112,7 @@ _SAID: dict[Language, _Sayings] = {
         "remembered": "I will remember: {text}",
         "what_to_remember": "What shall I remember? For example `/remember dinner is on Friday`. `/recall when is dinner?` asks.",
         "nothing_found": "I remember nothing of it.",
+        "not_stored": "(Taken for a question, so it was not stored.)",
         "about": "What I know of you:",
         "more": "… and {n} more",
         "about_hint": "`/correct …` if something is wrong, `/forget …` if I am to forget it.",
@@ -225,7 +227,12 @@ class ChatCommands:
                 case "recall":
                     return await self._recall(asked, rest, say)
                 case "remember" if asks(rest):
-                    return await self._recall(asked, rest, say)
+                    answer = await self._recall(asked, rest, say)
+                    if rest.endswith(("?", "？")):
+                        return answer
+                    if answer == say["nothing_found"]:  # a note that only reads like a question is not lost
+                        return await self._remember(asked, rest, say)
+                    return f"{answer}\n{say['not_stored']}"
                 case "remember":
                     return await self._remember(asked, rest, say)
                 case "forget" if rest.rstrip(_AROUND + _PARTICLES).lower() in _EVERYTHING:

@@ -19,7 +19,7 @@ from amemorix.forgetting.files import purge_again
 from amemorix.forgetting.journals import SearchPatterns
 from amemorix.forgetting.purge_file import PurgeFile
 from amemorix.store.data_directory import FileKind, kind_of
-from amemorix.store.keys import KEYS_FILE, Keyring
+from amemorix.store.keys import KEYS_FILE, Keyring, Secret
 from encrypted_memory import SECRET, encrypted_memory
 from entrance import data_of
 
@@ -201,6 +201,62 @@ def test_a_key_file_that_cannot_be_written_again_refuses_every_write(tmp_path: P
         keys.ensure_on_disk()
     keys.ensure_on_disk()
     assert Keyring.read(tmp_path / KEYS_FILE, SECRET).current == keys.current
+
+
+async def test_encryption_is_taken_away_beside_what_cannot_be_opened(tmp_path: Path) -> None:
+    async with encrypted_memory(tmp_path) as host:
+        await filled(host)
+        data = data_of(host)
+        PurgeFile(host.kernel.store).write(1, SearchPatterns())
+    keys = Keyring.read(data / KEYS_FILE, SECRET)
+    (data / "memory.purge-d1").rename(data / "memory.purge-d1.draft")
+    (data / "memory.purge-d77").write_bytes(b"AMXSEAL1" + bytes(200))
+    (data / "memory.purge-d9").mkdir()
+    linked = tmp_path / "mirror"
+    os.link(data / KEYS_FILE, linked)
+    decrypt(data, keys)
+    encrypt(data, keys)
+    assert linked.read_bytes() == (data / KEYS_FILE).read_bytes()
+    async with encrypted_memory(tmp_path) as host:
+        assert (await ask(host, "search_memory", query="kettle", chat_id="here"))["hits"]
+
+
+async def test_only_the_file_that_was_written_says_what_a_purge_looks_for(tmp_path: Path) -> None:
+    async with encrypted_memory(tmp_path, **{"storage.encryption.enabled": False}) as host:
+        await filled(host)
+        kept = PurgeFile(host.kernel.store)
+        written = kept.write(1, SearchPatterns())
+        known = kept.read(1, written)
+        assert known is not None and known.to_json() == SearchPatterns().to_json()
+        file = data_of(host) / "memory.purge-d1"
+        whole = file.read_bytes()
+        for planted in (b"", whole[:-1], whole + b" ", b"[" * 100_000):
+            file.write_bytes(planted)
+            assert kept.read(1, written) is None
+        file.unlink()
+        file.mkdir()
+        assert kept.read(1, written) is None
+        kept.remove(1)
+        kept.keep_only([])
+        await purge(host)
+
+
+async def test_the_secret_of_before_a_change_takes_nothing_back(tmp_path: Path) -> None:
+    async with encrypted_memory(tmp_path) as host:
+        await filled(host)
+        data = data_of(host)
+    newer = Secret(bytes(range(32)), is_key=True)
+    Keyring.read(data / KEYS_FILE, SECRET).change(newer)
+    changed = (data / KEYS_FILE).read_bytes()
+    async with encrypted_memory(tmp_path) as host:  # the settings name the older one still
+        assert (await ask(host, "search_memory", query="kettle", chat_id="here"))["hits"]
+        refused = await host.invoke("memory_key_admin", {"action": "rotate"})
+        assert not refused["success"] and "taken back" in refused["error"]
+        await ask(host, "ingest_text", text="one more", external_id="more", source_type="note", chat_id="here")
+    assert (data / KEYS_FILE).read_bytes() == changed
+    async with encrypted_memory(tmp_path, secret=bytes(range(32)).hex()) as host:
+        assert (await ask(host, "search_memory", query="one more", chat_id="here"))["hits"]
+        await rotate(host)
 
 
 def test_kinds_of_files(tmp_path: Path) -> None:
