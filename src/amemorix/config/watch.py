@@ -74,7 +74,7 @@ def _last_line(content: bytes) -> bytes:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if path.is_file() else None  # a pipe would be waited for
     except OSError:
         return None
 

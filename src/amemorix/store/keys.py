@@ -268,7 +268,7 @@ class Keyring:
         if (seen := _stat(file)) == self._seen:
             return
         with suppress(OSError, ValueError):
-            if file.read_text("utf-8") == self._text:  # another copy of it was put there
+            if file.is_file() and file.read_text("utf-8") == self._text:  # another copy of it was put there
                 self._seen = seen
                 return
         try:

@@ -165,7 +165,12 @@ async def test_a_key_file_that_is_gone_is_noticed_and_written_again(tmp_path: Pa
         await filled(host)
         keys = data_of(host) / KEYS_FILE
         written = keys.read_bytes()
-        for damage in (keys.unlink, lambda: keys.write_text("{}")):
+
+        def as_pipe() -> None:
+            keys.unlink()
+            os.mkfifo(keys)
+
+        for damage in (keys.unlink, lambda: keys.write_text("{}"), as_pipe):
             damage()
             told = {"text": "said meanwhile", "external_id": "meanwhile", "source_type": "note", "chat_id": "here"}
             refused = await host.invoke("ingest_text", told)
