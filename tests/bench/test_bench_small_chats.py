@@ -45,11 +45,11 @@ def figures(cases: Cases) -> tuple[float, float, float]:
 
 @pytest.mark.local_model
 async def test_unrelated_questions_find_nothing_likely(local_model: str) -> None:
-    cases = await collect(list(small_chats())[::9], {"embedding.provider": "local"})
+    cases = await collect(list(small_chats(blind=True)), {"embedding.provider": "local"})
     unrelated, weak, right = figures(cases)
     assert unrelated <= 0.25
-    assert weak <= 0.05
-    assert right >= 0.75
+    assert weak <= 0.03
+    assert right >= 0.45  # half of the questions share no word with what answers them
     assert len(list(report(cases))) == 2
 
 
