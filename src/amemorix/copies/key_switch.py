@@ -42,13 +42,12 @@ PLAIN = PageKey(None)
 
 @dataclass(frozen=True, slots=True)
 class _Switch:
-    """A switch under way: the data directory, how its database is from then on, and the SHA-256 of that file.
+    """A switch under way: how the database is from then on, and the SHA-256 of that file, wherever the memory is by now.
 
     It is noted beside the settings, for whoever may write there may switch encryption off; the data directory alone has
     no say in it, nor has any other file that is laid there.
     """
 
-    folder: str
     encrypted: bool
     sha256: str
 
@@ -120,7 +119,7 @@ def resume_switch(note: Path, settings: Encryption, folder: Path, environ: Mappi
     try:
         database = folder / DATABASE_FILE
         finish_exchange(database)
-        if switch.folder != str(folder) or not database.exists() or _sha256(database) != switch.sha256:
+        if not database.exists() or _sha256(database) != switch.sha256:
             return None
         finish, command = (encrypt, "enable") if switch.encrypted else (decrypt, "disable")
         try:
@@ -213,7 +212,7 @@ def _exchange(database: Path, read: PageKey, write: PageKey, keys: Keyring, note
         replaced.unlink(missing_ok=True)
         link_or_copy(database, replaced)
         if note:
-            switch = _Switch(str(database.parent), write.raw is not None, _sha256(to))
+            switch = _Switch(write.raw is not None, _sha256(to))
             replace_text(note, json.dumps(asdict(switch)))
     except OSError as exc:
         to.unlink(missing_ok=True)
