@@ -288,13 +288,12 @@ class BackupFolder:
                     else:
                         shutil.copy2(path, new / path.name, follow_symlinks=False)
             manifest = replace(backup.manifest, files=sealed(new))
-            if erased:
-                with open_copy(new / DATABASE_FILE, self.keys, unchanged=True) as db:
-                    found = copy_rows.inventory(db)
-                manifest = replace(
-                    manifest, counts=dict(found.counts), numbers=dict(found.numbers), change_seq=found.last,
-                    purged=manifest.purged + 1,
-                )  # fmt: skip
+            with open_copy(new / DATABASE_FILE, self.keys, unchanged=True) as db:
+                found = copy_rows.inventory(db)  # records of purges come along even where no row went
+            manifest = replace(
+                manifest, counts=dict(found.counts), numbers=dict(found.numbers), change_seq=found.last,
+                purged=manifest.purged + bool(erased),
+            )  # fmt: skip
             write(new, manifest)
             os.replace(backup.folder, aside)
             os.replace(new, backup.folder)
