@@ -117,7 +117,7 @@ def _written_in(folder: Path) -> Path:
 
 
 def _holds_data(folder: Path) -> bool:
-    """Whether a folder is a data directory or a backup of one."""
+    """Return True for a data directory and for a backup of one."""
     try:
         here = [name for name in ROWS if (folder / name).exists()]
         return bool(here) and (here != ["indexes"] or (folder / LOCK_FILE).exists())

@@ -1,4 +1,4 @@
-"""What a purge under way looks for, in a file beside the database, so that a process that ends does not end the looking."""
+"""The search patterns of a purge under way, in a file beside the database, for the process that goes on after a crash."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _LIVE = tuple(f"{DATABASE_FILE}{suffix}" for suffix in ("", "-wal", "-shm"))
 
 
 class FileKind(Enum):
-    """What a file is."""
+    """Kinds of files in a data directory."""
 
     LIVE = auto()
     """The database in use, and its log."""
@@ -48,7 +48,7 @@ class FileKind(Enum):
     SETTINGS = auto()
     """The settings of a backup."""
     PURGE = auto()
-    """What a purge under way looks for."""
+    """Search patterns of a purge under way."""
     NOTE = auto()
     """A note of the process that has the memory open, or room that is kept."""
     INDEX = auto()
@@ -62,7 +62,7 @@ class FileKind(Enum):
 
 
 def kind_of(folder: Path, path: Path) -> FileKind:
-    """What a file is to the memory in `folder`; `path` is below it, or below another folder of backups."""
+    """Return the kind of a file of the memory in `folder`; `path` is below it, or below another folder of backups."""
     try:
         place, *below = path.relative_to(folder).parts
     except ValueError:
@@ -83,7 +83,7 @@ def kind_of(folder: Path, path: Path) -> FileKind:
 
 
 def kind_by_name(name: str) -> FileKind:
-    """What a file is wherever it is, in a backup for instance: a copy of the database, keys, settings, or somebody else's."""
+    """Return the kind that a name alone tells, as in a backup: a copy of the database, keys, settings, or unknown."""
     if _KEYS.fullmatch(name):
         return FileKind.KEYS
     if _DATABASES.fullmatch(name):

@@ -144,7 +144,7 @@ class Keyring:
         self._seen: tuple[int, ...] = ()
         """By what the file is told from another one that took its place."""
         self.superseded = False
-        """Whether it was opened by the secret before the last change: it reads, and writes no keys."""
+        """True if it was opened by the secret before the last change: it reads, and writes no keys."""
         self._writing = threading.Lock()
         """Held while the file is written: between its renaming and `_seen` it is not taken for a stranger's."""
 
